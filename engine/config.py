@@ -1,0 +1,227 @@
+"""Settings of an engine and of a request: frozen, and checked when they are built.
+
+Field names and defaults are those of the workload files (vLLM's own words). A wrong value raises
+`ConfigError` with a sentence that says what, how much and what to do; an unknown field is an error.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from engine.errors import ConfigError
+
+HASH_ALGOS = ("sha256", "sha256_cbor", "xxhash", "xxhash_cbor")
+POLICIES = ("fcfs", "priority")
+GROUP_TYPES = ("full", "sliding", "chunked_local", "mla", "mamba", "cross", "sink_full")
+MIN_TEMPERATURE = 0.01  # vLLM 0.17.1 raises smaller positive temperatures to this: sampling_params.py
+MAX_NUM_BLOCKS = 4_000_000
+
+
+def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:
+    """`value` if it is an integer (not a bool, not 1.5) from `low` to `high`, else ConfigError."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigError(f"{name}={value!r} is not a whole number: give one from {low} up")
+    if value < low or (high is not None and value > high):
+        span = f"from {low} up" if high is None else f"from {low} to {high}"
+        raise ConfigError(f"{name}={value} is out of range: give a whole number {span}")
+    return value
+
+
+def finite_number(name: str, value: object) -> float:
+    """`value` as a float if it is a finite number (not a bool, NaN or infinity)."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ConfigError(f"{name}={value!r} is not a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ConfigError(f"{name}={value!r} is not a finite number")
+    return number
+
+
+def one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ConfigError(f"{name}={value!r} is unknown: choose one of {', '.join(choices)}")
+
+
+def boolean(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name}={value!r} is neither true nor false")
+
+
+class GroupConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One KV-cache group of a hybrid model: the attention type that its layers share."""
+
+    type: str
+    window: int | None = None  # tokens, `sliding` only
+    chunk: int | None = None  # tokens, `chunked_local` only
+    block_size: int | None = None  # tokens; None: the engine's block_size
+
+    def __post_init__(self) -> None:
+        one_of("kv_groups.type", self.type, GROUP_TYPES)
+        for name, kind in (("window", "sliding"), ("chunk", "chunked_local")):
+            value = getattr(self, name)
+            if self.type == kind:
+                whole_number(f"kv_groups.{name}", value, 1)
+            elif value is not None:
+                raise ConfigError(f"kv_groups.{name} belongs to type {kind!r}, not {self.type!r}")
+        if self.block_size is not None:
+            whole_number("kv_groups.block_size", self.block_size, 1)
+
+
+class SpecConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Speculative decoding: who drafts, how many tokens, and (scripted runs) how many are right."""
+
+    method: str
+    num_speculative_tokens: int
+    accept: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        one_of("spec.method", self.method, ("eagle", "draft_model", "ngram"))
+        whole_number("spec.num_speculative_tokens", self.num_speculative_tokens, 1)
+        for right in self.accept:
+            whole_number("spec.accept", right, 0)
+
+    @property
+    def num_lookahead_tokens(self) -> int:
+        """Slots reserved beyond the scheduled tokens; n-gram drafting needs none (SEMANTICS 10)."""
+        return 0 if self.method == "ngram" else self.num_speculative_tokens
+
+    @property
+    def drops_last_hit_block(self) -> bool:
+        """EAGLE recomputes the last hit block because the drafter needs its hidden states."""
+        return self.method == "eagle"
+
+
+class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that decides what the scheduler and the KV cache do. Tokens, unless said.
+
+    vLLM 0.17.1: CacheConfig and SchedulerConfig
+    """
+
+    block_size: int = 4
+    num_blocks: int = 64  # including the null block
+    max_num_batched_tokens: int = 64  # token budget of a step
+    max_num_seqs: int = 8
+    max_model_len: int = 256
+    enable_prefix_caching: bool = True
+    enable_chunked_prefill: bool = True
+    long_prefill_token_threshold: int = 0  # 0: off
+    policy: str = "fcfs"
+    hash_algo: str = "sha256"
+    hash_seed: str | None = "0"  # the text of PYTHONHASHSEED; None: 32 random bytes
+    max_loras: int | None = None
+    kv_groups: tuple[GroupConfig, ...] | None = None  # None: one full-attention group
+    spec: SpecConfig | None = None
+    int_event_hashes: bool = False
+    recompute_invalid_hits: bool = False  # departs from vLLM: cut hits before never-computed KV
+    refuse_oversized: bool = False  # departs from vLLM: refuse at once what would wait for ever
+
+    def __post_init__(self) -> None:
+        whole_number("block_size", self.block_size, 1)
+        whole_number("num_blocks", self.num_blocks, 2, MAX_NUM_BLOCKS)
+        for name in ("max_num_batched_tokens", "max_num_seqs", "max_model_len"):
+            whole_number(name, getattr(self, name), 1)
+        whole_number("long_prefill_token_threshold", self.long_prefill_token_threshold, 0)
+        for name in (
+            "enable_prefix_caching",
+            "enable_chunked_prefill",
+            "int_event_hashes",
+            "recompute_invalid_hits",
+            "refuse_oversized",
+        ):
+            boolean(name, getattr(self, name))
+        one_of("policy", self.policy, POLICIES)
+        one_of("hash_algo", self.hash_algo, HASH_ALGOS)
+        if self.hash_seed is not None and not isinstance(self.hash_seed, str):
+            raise ConfigError(f"hash_seed={self.hash_seed!r} is not a text: write it in quotes")
+        if self.max_loras is not None:
+            whole_number("max_loras", self.max_loras, 1)
+        self._check_budget()
+        self._check_groups()
+
+    def _check_budget(self) -> None:
+        budget = self.max_num_batched_tokens
+        if budget < self.max_num_seqs:
+            raise ConfigError(
+                f"max_num_batched_tokens={budget} is below max_num_seqs={self.max_num_seqs}: "
+                f"raise it to {self.max_num_seqs} or lower max_num_seqs to {budget}"
+            )
+        if not self.enable_chunked_prefill and budget < self.max_model_len:
+            raise ConfigError(
+                f"without chunked prefill max_num_batched_tokens={budget} must reach "
+                f"max_model_len={self.max_model_len}: raise it or turn chunked prefill on"
+            )
+
+    def _check_groups(self) -> None:
+        if self.kv_groups is None:
+            return
+        if not self.kv_groups:
+            raise ConfigError("kv_groups is empty: name at least one group, or leave it out")
+        for group in self.kv_groups:
+            size = group.block_size or self.block_size
+            if size % self.block_size:
+                raise ConfigError(
+                    f"kv_groups.block_size={size} is no multiple of block_size={self.block_size}, "
+                    f"in which hashes are made: use {self.block_size * (size // self.block_size + 1)}"
+                )
+
+    @property
+    def groups(self) -> tuple[GroupConfig, ...]:
+        """The groups with their block sizes filled in; one full-attention group by default."""
+        groups = self.kv_groups or (GroupConfig(type="full"),)
+        return tuple(
+            msgspec.structs.replace(group, block_size=group.block_size or self.block_size)
+            for group in groups
+        )
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> "EngineConfig":
+        """Build from JSON-like data; raises ConfigError for an unknown field or a wrong type."""
+        try:
+            return msgspec.convert(mapping, cls)
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"settings: {error}") from error
+
+    def to_mapping(self) -> dict[str, Any]:
+        """JSON-like data that `from_mapping` turns back into an equal config."""
+        built: dict[str, Any] = msgspec.to_builtins(self)
+        return built
+
+
+class SamplingParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the tokens of one request are drawn and when it ends.
+
+    vLLM 0.17.1: sampling_params.py SamplingParams
+    """
+
+    max_tokens: int = 16
+    temperature: float = 0.0  # 0: greedy
+    top_k: int = 0  # 0: off
+    top_p: float = 1.0
+    seed: int = 0  # the draw of output token n depends on (seed, n) alone
+    stop: tuple[str, ...] = ()
+    ignore_eos: bool = False
+
+    def __post_init__(self) -> None:
+        whole_number("max_tokens", self.max_tokens, 1)
+        temperature = finite_number("temperature", self.temperature)
+        if temperature < 0:
+            raise ConfigError(f"temperature={self.temperature} is negative: 0 is greedy, 1 is neutral")
+        if 0 < temperature < MIN_TEMPERATURE:
+            msgspec.structs.force_setattr(self, "temperature", MIN_TEMPERATURE)
+        whole_number("top_k", self.top_k, 0)
+        if not 0 < finite_number("top_p", self.top_p) <= 1:
+            raise ConfigError(f"top_p={self.top_p} is out of range: it must be above 0 and at most 1")
+        whole_number("seed", self.seed, 0, 2**63 - 1)
+        boolean("ignore_eos", self.ignore_eos)
+        if not isinstance(self.stop, tuple) or not all(
+            isinstance(stop, str) and stop for stop in self.stop
+        ):
+            raise ConfigError(f"stop={self.stop!r}: stop strings must be texts that are not empty")
+
+
+AbortPhase = Literal["before", "mid"]

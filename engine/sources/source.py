@@ -1,0 +1,53 @@
+"""Where a trace comes from. Pages see sources through these protocols alone."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from engine.config import SamplingParams
+from engine.trace.trace import Trace
+
+
+class Tokenized(NamedTuple):
+    """A text as the model would get it."""
+
+    token_ids: tuple[int, ...]
+    token_bytes: tuple[bytes, ...]  # one per token; may be part of a character
+    special_token_ids: tuple[int, ...]  # which of the ids are control tokens
+
+
+class Source(Protocol):
+    """Anything that has a trace to look at."""
+
+    @property
+    def trace(self) -> Trace: ...
+
+
+class LiveRun(Source, Protocol):
+    """A source whose engine can go on. Nothing here is needed to look at the past."""
+
+    @property
+    def has_unfinished_requests(self) -> bool: ...
+
+    @property
+    def stuck_reason(self) -> str | None:
+        """One sentence when nothing can ever be scheduled again although requests wait."""
+
+    def tokenize(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
+        """`mode`: "chat" (the model's template around the text) or "raw"."""
+
+    def add_request(
+        self,
+        text: str | Sequence[int],
+        *,
+        mode: str = "chat",
+        sampling: SamplingParams | None = None,
+        allow_special: bool = False,
+        **options: Any,
+    ) -> str:
+        """Queue a prompt and return its request id; ConfigError when it cannot be served."""
+
+    def abort(self, request_id: str) -> bool: ...
+
+    def reset_prefix_cache(self) -> bool: ...
+
+    def step(self) -> None: ...
