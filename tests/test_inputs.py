@@ -1,0 +1,83 @@
+"""The input cases of data/cases.json that are about settings alone: refused or taken, by name."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.config import MIN_TEMPERATURE, EngineConfig, SamplingParams
+from engine.errors import ConfigError
+
+CASES = json.loads((Path(__file__).parent / "data" / "cases.json").read_text(encoding="utf-8"))
+SAMPLING = {case["id"]: case for case in CASES["inputs"] if case["area"] == "sampling"}
+REFUSED = [id_ for id_, case in SAMPLING.items() if case["right"].startswith("refused")]
+TAKEN = ["temperature_zero", "temperature_tiny", "temperature_huge", "max_tokens_huge"]
+REFUSED_BY_CHOICE = ["seed_negative"]  # the case allows either; vLLM 0.17.1 knows no such seed
+
+
+def given(case_id: str) -> dict[str, Any]:
+    """The options of a case; JSON has no NaN, so the file spells it as a text."""
+    options = SAMPLING[case_id]["given"]
+    return {
+        name: float(value) if value in ("NaN", "Infinity") else value
+        for name, value in options.items()
+    }
+
+
+def test_every_sampling_case_is_a_test_here() -> None:
+    assert set(SAMPLING) == {*REFUSED, *TAKEN, *REFUSED_BY_CHOICE}
+
+
+@pytest.mark.parametrize("case_id", [*REFUSED, *REFUSED_BY_CHOICE])
+def test_a_wrong_option_is_refused_in_a_sentence_that_names_it(case_id: str) -> None:
+    options = given(case_id)
+    with pytest.raises(ConfigError) as refusal:
+        SamplingParams(**options)
+    (name, value), *_ = options.items()
+    assert f"{name}={value!r}" in str(refusal.value)
+
+
+def test_a_temperature_of_0_is_greedy() -> None:
+    assert SamplingParams(**given("temperature_zero")).temperature == 0
+
+
+def test_a_tiny_temperature_is_raised_to_what_vllm_uses() -> None:
+    assert SamplingParams(**given("temperature_tiny")).temperature == MIN_TEMPERATURE == 0.01
+
+
+def test_a_huge_temperature_and_a_huge_max_tokens_are_taken_as_they_are() -> None:
+    assert SamplingParams(**given("temperature_huge")).temperature == 100
+    assert SamplingParams(**given("max_tokens_huge")).max_tokens == 10**12
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"block_size": 0}, "block_size=0"),
+        ({"block_size": 4.0}, "block_size=4.0"),
+        ({"block_size": True}, "block_size=True"),
+        ({"num_blocks": 1}, "num_blocks=1"),
+        ({"max_num_batched_tokens": 0}, "max_num_batched_tokens=0"),
+        ({"max_num_batched_tokens": 4, "max_num_seqs": 8}, "below max_num_seqs=8"),
+        ({"enable_chunked_prefill": False}, "max_model_len=256"),
+        ({"enable_prefix_caching": 1}, "enable_prefix_caching=1"),
+        ({"policy": "lifo"}, "fcfs, priority"),
+        ({"hash_algo": "md5"}, "sha256, sha256_cbor, xxhash, xxhash_cbor"),
+        ({"kv_groups": ()}, "kv_groups is empty"),
+    ],
+)
+def test_a_wrong_setting_is_refused_in_a_sentence_that_names_it(
+    options: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(ConfigError, match=says):
+        EngineConfig(**options)
+
+
+def test_an_unknown_setting_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="block_sise"):
+        EngineConfig.from_mapping({"block_sise": 4})
+
+
+def test_one_usable_block_is_a_legal_pool() -> None:
+    assert EngineConfig(num_blocks=2).num_blocks == 2
