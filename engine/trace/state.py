@@ -10,10 +10,27 @@ Copies are shallow: entries are shared between a State and its copies until one 
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from engine.trace.events import RequestAdded
+from engine.trace.entries import (
+    BlockState,
+    Lookup,
+    PrefixCacheStats,
+    RequestState,
+    ScheduledRow,
+)
+
+__all__ = [
+    "NULL_BLOCK_ID",
+    "BlockState",
+    "Cursor",
+    "Lookup",
+    "PrefixCacheStats",
+    "RequestState",
+    "ScheduledRow",
+    "State",
+    "cache_key",
+]
 
 NULL_BLOCK_ID = 0
 
@@ -27,153 +44,6 @@ class Cursor(NamedTuple):
     sub_step: int = 0
 
 
-class ScheduledRow(NamedTuple):
-    """One request's share of a step."""
-
-    request_id: str
-    kind: str  # "new", "resumed" or "running"
-    num_scheduled_tokens: int
-    num_computed_tokens: int  # before this step's tokens
-    spec_token_ids: tuple[int, ...] = ()
-
-
-class Lookup(NamedTuple):
-    """The outcome of the last prefix lookup of a request (events.PrefixLookedUp), and its step."""
-
-    step: int
-    num_tokens: int
-    num_hit_tokens: int
-    hit_block_ids: tuple[tuple[int, ...], ...]
-    stop_reason: str
-    missed_hash: str | None
-    num_dropped_blocks: int
-
-
-@dataclass(slots=True)
-class PrefixCacheStats:
-    """Counters of one step or of a run. vLLM 0.17.1: v1/metrics/stats.py PrefixCacheStats"""
-
-    reset: bool = False
-    requests: int = 0
-    queries: int = 0
-    hits: int = 0
-    preempted_requests: int = 0
-    preempted_queries: int = 0
-    preempted_hits: int = 0
-
-
-@dataclass(slots=True)
-class RequestState:
-    """One request, live or finished. Finished ones stay in the picture until the run ends."""
-
-    added: RequestAdded  # the prompt and all options
-    owner: int
-    status: str = "WAITING"  # WAITING, RUNNING, PREEMPTED, FINISHED_LENGTH_CAPPED, ..., as vLLM
-    num_computed_tokens: int = 0  # tokens whose K and V are in the cache, or will be after this step
-    num_cached_tokens: int | None = None  # hit at the first admission; None before it
-    num_preemptions: int = 0
-    token_ids: list[int] = field(default_factory=list)  # prompt and outputs
-    output_token_bytes: list[bytes] = field(default_factory=list)
-    output_logprobs: list[float] = field(default_factory=list)
-    output_top_logprobs: list[tuple[tuple[int, float], ...]] = field(default_factory=list)
-    output_text: str = ""
-    block_tables: list[list[int]] = field(default_factory=list)  # per group; emptied when freed
-    block_hashes: list[str] = field(default_factory=list)  # of all full blocks, cached or not
-    spec_token_ids: tuple[int, ...] = ()
-    finish_reason: str | None = None  # "length", "stop", "abort"
-    lookup: Lookup | None = None
-    num_hit_tokens: int = 0  # of the latest admission
-    first_scheduled_step: int | None = None
-    finished_step: int | None = None
-
-    @property
-    def request_id(self) -> str:
-        return self.added.request_id
-
-    @property
-    def num_prompt_tokens(self) -> int:
-        return len(self.added.prompt_token_ids)
-
-    @property
-    def num_tokens(self) -> int:
-        return len(self.token_ids)
-
-    @property
-    def is_finished(self) -> bool:
-        return self.status.startswith("FINISHED")
-
-    @property
-    def output_token_ids(self) -> list[int]:
-        return self.token_ids[self.num_prompt_tokens :]
-
-    def copy(self, owner: int) -> "RequestState":
-        """A copy whose lists may be changed without the original seeing it."""
-        clone = RequestState(self.added, owner)
-        for name in _REQUEST_SCALARS:
-            setattr(clone, name, getattr(self, name))
-        for name in _REQUEST_LISTS:
-            setattr(clone, name, list(getattr(self, name)))
-        clone.block_tables = [list(table) for table in self.block_tables]
-        return clone
-
-
-_REQUEST_LISTS = (
-    "token_ids",
-    "output_token_bytes",
-    "output_logprobs",
-    "output_top_logprobs",
-    "block_hashes",
-)
-_REQUEST_SCALARS = (
-    "status",
-    "num_computed_tokens",
-    "num_cached_tokens",
-    "num_preemptions",
-    "output_text",
-    "spec_token_ids",
-    "finish_reason",
-    "lookup",
-    "num_hit_tokens",
-    "first_scheduled_step",
-    "finished_step",
-)
-
-
-@dataclass(slots=True)
-class BlockState:
-    """One block that was used at least once. `block_hash` survives freeing, until eviction."""
-
-    owner: int
-    ref_cnt: int = 0
-    group_id: int = 0
-    block_hash: str | None = None
-    parent_block_hash: str | None = None
-    token_ids: tuple[int, ...] = ()  # of the hashed content; () while it has no hash
-    request_id: str | None = None  # who took it last
-    logical_index: int = 0  # at which place of that request's table
-    num_written_slots: int = 0  # slots whose K and V were computed by the latest taker
-    kv_valid: bool = False  # hashed, and all its K and V were computed
-
-    def copy(self, owner: int) -> "BlockState":
-        clone = BlockState(owner)
-        for name in _BLOCK_FIELDS:
-            setattr(clone, name, getattr(self, name))
-        return clone
-
-
-_BLOCK_FIELDS = (
-    "ref_cnt",
-    "group_id",
-    "block_hash",
-    "parent_block_hash",
-    "token_ids",
-    "request_id",
-    "logical_index",
-    "num_written_slots",
-    "kv_valid",
-)
-
-
 class State:
     """Everything at one cursor. Read it; `reducer.apply` alone writes."""
 
@@ -185,6 +55,7 @@ class State:
         self.groups: list[dict[str, Any]] = [
             {**group, "block_size": group.get("block_size") or self.block_size} for group in groups
         ]
+        self.group_block_sizes = tuple(group["block_size"] for group in self.groups)
         self.owner = next(_owners)
         self.step = 0
         self.requests: dict[str, RequestState] = {}  # in order of arrival, with the finished ones
@@ -193,13 +64,17 @@ class State:
         self.blocks: dict[int, BlockState] = {}  # used at least once, without the null block
         self.next_unused = NULL_BLOCK_ID + 1
         self.freed: dict[int, None] = {}  # insertion order is queue order
+        self.num_left_freed = 0  # ids that left `freed` since it was last rebuilt
         self.cached: dict[str, tuple[int, ...]] = {}  # cache key (hash + group) -> oldest first
         self.scheduled: dict[str, ScheduledRow] = {}  # this step, in scheduling order
+        self.admitted: dict[str, str] = {}  # this step: request id -> "new" or "resumed"
         self.preempted: list[str] = []  # this step, in order
         self.set_aside: list[str] = []  # this step
         self.token_budget = config["max_num_batched_tokens"]
         self.num_common_prefix_blocks: tuple[int, ...] = ()
+        self.in_step = False  # the step has begun and has not ended
         self.is_scheduled = False  # schedule() of this step is done
+        self.is_written = False  # the model of this step ran
         self.is_updated = False  # update_from_output() of this step is done
         self.step_stats = PrefixCacheStats()  # of the latest finished step
         self.stats = PrefixCacheStats()  # since the run began
@@ -209,7 +84,7 @@ class State:
         """The same picture; neither of the two sees later changes of the other."""
         clone = State.__new__(State)
         clone.__dict__.update(self.__dict__)
-        for name in ("config", "requests", "blocks", "freed", "cached", "scheduled"):
+        for name in ("config", "requests", "blocks", "freed", "cached", "scheduled", "admitted"):
             setattr(clone, name, dict(getattr(self, name)))
         for name in ("groups", "waiting", "running", "preempted", "set_aside"):
             setattr(clone, name, list(getattr(self, name)))
@@ -272,10 +147,10 @@ class State:
             return block.token_ids
         if block.request_id is None:
             return ()
-        size = self.groups[block.group_id]["block_size"]
+        size = self.group_block_sizes[block.group_id]
         start = block.logical_index * size
-        tokens = self.requests[block.request_id].token_ids[start : start + size]
-        return tuple(tokens[: block.num_written_slots])
+        stop = start + block.num_written_slots
+        return tuple(self.requests[block.request_id].tokens_between(start, stop))
 
     def holders(self, block_id: int) -> list[str]:
         """Requests whose block table holds the block, in order of arrival."""
@@ -341,6 +216,10 @@ class State:
                 id_: list(request.spec_token_ids) for id_, request in self.live_requests().items()
             },
         }
+
+    def is_cached(self, block_id: int) -> bool:
+        block = self.blocks.get(block_id)
+        return block is not None and block.block_hash is not None
 
     def cache_key(self, block_id: int) -> str | None:
         """The block's key in the prefix cache: its hash and its group as four bytes, in hex."""

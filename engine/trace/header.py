@@ -1,0 +1,96 @@
+"""The first line of a trace file: which run this is, and everything that decided it."""
+
+from typing import Any
+
+import msgspec
+
+from engine.errors import TraceError
+
+FORMAT = "pagewalk-trace"
+FORMAT_VERSION = 1
+MAX_NUM_BLOCKS = 4_000_000
+
+_WHOLE_NUMBERS = {"block_size": 1, "num_blocks": 2, "max_num_batched_tokens": 1}  # name -> least
+
+
+class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a run was: device, dtype and kernel are fixed for the whole of it."""
+
+    config: dict[str, Any]  # EngineConfig.to_mapping()
+    format: str = FORMAT
+    version: int = FORMAT_VERSION
+    engine_version: str | None = None
+    model: str | None = None  # None: scripted tokens, no model ran
+    dtype: str | None = None
+    device: str | None = None
+    kernel: str | None = None
+    tokenizer_id: str | None = None
+    eos_token_ids: tuple[int, ...] = ()
+    none_hash: str | None = None  # parent of every first block, hex
+    departs_from_vllm: tuple[str, ...] = ()  # settings and paths that vLLM 0.17.1 does not have
+    created: str | None = None  # date and time; left out of every comparison
+    title: str | None = None
+
+
+class _Signature(msgspec.Struct):
+    """What is read before anything else is believed."""
+
+    format: Any = None
+    version: Any = None
+    type: Any = None
+
+
+def parse_header(line: bytes) -> TraceHeader:
+    """The header in the first line of a file; TraceError says why there is none."""
+    try:
+        signature = msgspec.json.decode(line, type=_Signature)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise TraceError(f"this is not a Pagewalk trace ({error})") from error
+    if signature.format != FORMAT:
+        raise TraceError(_foreign(signature))
+    if signature.version != FORMAT_VERSION:
+        raise TraceError(_other_version(signature.version))
+    try:
+        header = msgspec.json.decode(line, type=TraceHeader)
+    except msgspec.ValidationError as error:
+        raise TraceError(f"the header is not understood: {error}") from error
+    check_config(header.config)
+    return header
+
+
+def check_config(config: dict[str, Any]) -> None:
+    """Whether a State can be built from these settings; the engine's own checks go further."""
+    for name, least in _WHOLE_NUMBERS.items():
+        _check_whole_number(name, config.get(name), least)
+    if config["num_blocks"] > MAX_NUM_BLOCKS:
+        raise TraceError(f"num_blocks={config['num_blocks']} exceeds {MAX_NUM_BLOCKS}")
+    groups = config.get("kv_groups")
+    if groups is None:
+        return
+    if not isinstance(groups, list | tuple) or not groups:
+        raise TraceError(f"kv_groups={groups!r} is not a list of groups")
+    for group in groups:
+        if not isinstance(group, dict) or not isinstance(group.get("type"), str):
+            raise TraceError(f"kv_groups holds {group!r}, which is not a group")
+        if group.get("block_size") is not None:
+            _check_whole_number("kv_groups.block_size", group["block_size"], 1)
+
+
+def _check_whole_number(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise TraceError(f"{name}={value!r} is not a whole number from {least} up")
+
+
+def _foreign(signature: _Signature) -> str:
+    if signature.type == "header":
+        return "this is a recorded run of snapshots, which can be compared with but not opened"
+    return f'this is not a Pagewalk trace: its field "format" is {signature.format!r}'
+
+
+def _other_version(version: object) -> str:
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        return (
+            f"a newer Pagewalk wrote this trace (format version {version}, "
+            f"this one reads {FORMAT_VERSION}): update Pagewalk"
+        )
+    return f"format version {version!r} is unknown: this Pagewalk reads {FORMAT_VERSION}"
