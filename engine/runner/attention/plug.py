@@ -1,0 +1,58 @@
+"""Where a stock transformers model calls our attention.
+
+The step reaches the function as a keyword argument of the model's forward. Nothing is kept in a
+module or a global, so one model serves many engines and threads at once.
+"""
+
+from typing import Any, Protocol
+
+from torch import Tensor
+from transformers import AttentionInterface
+
+ATTENTION_NAME = "pagewalk"
+STEP_ARGUMENT = "paged_step"
+
+
+class AttentionStep(Protocol):
+    """What a forward pass brings along for its layers."""
+
+    def attend(
+        self,
+        layer: int,
+        query: Tensor,  # [num_tokens, num_heads, head_size]
+        key: Tensor,  # [num_tokens, num_kv_heads, head_size]
+        value: Tensor,  # [num_tokens, num_kv_heads, head_size]
+        *,
+        scale: float,
+        options: dict[str, Any],
+    ) -> Tensor:
+        """[num_tokens, num_heads, head_size]; `options` is what else the layer asked for."""
+
+
+def attend_paged(
+    module: Any,
+    query: Tensor,  # [1, num_heads, num_tokens, head_size]
+    key: Tensor,  # [1, num_kv_heads, num_tokens, head_size]
+    value: Tensor,
+    *attention_mask: Tensor | None,  # one, by position; with a name of our own it is never built
+    scaling: float | None = None,
+    paged_step: AttentionStep | None = None,
+    **options: Any,
+) -> tuple[Tensor, None]:
+    """transformers' attention signature; the output is [1, num_tokens, num_heads, head_size]."""
+    assert paged_step is not None, f"layer {module.layer_idx} lost the argument {STEP_ARGUMENT}"
+    assert attention_mask in ((), (None,)), (
+        "transformers built a mask: is AttentionMaskInterface in use?"
+    )
+    out = paged_step.attend(
+        module.layer_idx,
+        query[0].transpose(0, 1),
+        key[0].transpose(0, 1),
+        value[0].transpose(0, 1),
+        scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
+        options=options,
+    )
+    return out[None], None
+
+
+AttentionInterface.register(ATTENTION_NAME, attend_paged)

@@ -1,0 +1,270 @@
+"""A stock transformers model with its attention replaced by ours, and its tokenizer.
+
+python -m engine.runner.model_loader [MODEL]     convert (at set-up) and load once, with progress
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from engine.errors import ConfigError, PagewalkError, SourceError
+from engine.runner import default_model
+from engine.runner.architecture import check_config, try_attention
+from engine.runner.attention.backend import choose_backend
+from engine.runner.gguf_file import READ_ERRORS, converted_folder, file_identity
+from engine.runner.model_folder import Progress, say_nothing
+from engine.runner.packed_linear import pack_linears
+from engine.runner.tokenizer import Tokenizer
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedModel:
+    """A model to be shared: everything here is read-only from now on."""
+
+    model: Any  # transformers' own class
+    tokenizer: Tokenizer
+    name: str
+    dtype: torch.dtype
+    device: torch.device
+    num_layers: int
+    num_kv_heads: int
+    head_size: int
+    windows: tuple[int | None, ...]  # sliding window by layer, in tokens; None: full attention
+    vocab_size: int
+    max_model_len: int  # positions, in tokens
+    eos_token_ids: tuple[int, ...]
+    attention_backend: str
+    linear_path: str  # how the linear layers are computed: "torch" or "packed-..."
+
+    @property
+    def dtype_name(self) -> str:
+        return str(self.dtype).removeprefix("torch.")
+
+    @property
+    def has_chat_template(self) -> bool:
+        return self.tokenizer.has_chat_template
+
+    @property
+    def tokenizer_id(self) -> str:
+        return self.tokenizer.tokenizer_id
+
+    @property
+    def layer_kinds(self) -> tuple[str, ...]:
+        """ "full" or "sliding", by layer."""
+        return tuple("full" if window is None else "sliding" for window in self.windows)
+
+
+def load_model(
+    model: str | None = None,
+    *,
+    dtype: str | None = None,
+    device: str | None = None,
+    num_threads: int | None = None,
+    progress: Progress = say_nothing,
+) -> LoadedModel:
+    """Load `model`: None (the packaged default), a folder, a .gguf file or a hub id.
+
+    `dtype` None is bfloat16 where the device computes in it, else float32; `device` None is CUDA
+    where there is one; `num_threads` sets torch's threads for the whole process. Raises SourceError
+    if the model is not to be had, ConfigError if it or an option does not fit.
+    """
+    chosen_device = _choose_device(device)
+    chosen_dtype = _choose_dtype(dtype, chosen_device)
+    if num_threads is not None:
+        _set_threads(num_threads)
+    with _quiet_transformers():
+        place, name = _find(model, progress)
+        progress("loading the model", 0.0)
+        try:
+            config, stock, pretrained = _read(place, chosen_dtype, progress)
+            stock = stock.to(chosen_device)
+        except READ_ERRORS as error:
+            if isinstance(error, PagewalkError):
+                raise
+            raise SourceError(_why_not(place, name, error)) from error
+    progress("checking the model", 0.8)
+    loaded = assemble(stock, pretrained, name=name, config=config)
+    progress("ready", 1.0)
+    return loaded
+
+
+def assemble(
+    stock: Any, pretrained_tokenizer: Any, *, name: str, config: Any = None
+) -> LoadedModel:
+    """Take a transformers model over: its attention and its linear layers are replaced in place.
+
+    The only way to a LoadedModel; `load_model` and tests with tiny random models end here.
+    """
+    config = stock.config if config is None else config
+    check_config(config)
+    stock.eval()
+    parameter = next(stock.parameters())
+    device, dtype = parameter.device, parameter.dtype
+    vocab_size = int(stock.get_output_embeddings().weight.shape[0])
+    shape = try_attention(stock, vocab_size)
+    linear_path = pack_linears(stock)
+    return LoadedModel(
+        model=stock,
+        tokenizer=Tokenizer(pretrained_tokenizer, vocab_size=vocab_size),
+        name=name,
+        dtype=dtype,
+        device=device,
+        num_layers=len(shape.windows),
+        num_kv_heads=shape.num_kv_heads,
+        head_size=shape.head_size,
+        windows=shape.windows,
+        vocab_size=vocab_size,
+        max_model_len=_max_positions(config),
+        eos_token_ids=_eos_token_ids(stock, config),
+        attention_backend=choose_backend(device).name,
+        linear_path=linear_path,
+    )
+
+
+def _find(model: str | None, progress: Progress) -> tuple[str, str]:
+    """Where the weights are (a folder or a hub id), and what to call the model."""
+    if model is None:
+        return _find_default(progress), default_model.NAME
+    if not model.strip():
+        raise ConfigError("the model's name is empty: leave it out for the default model")
+    path = Path(model).expanduser()
+    if path.suffix == ".gguf":
+        if not path.is_file():
+            raise SourceError(f"{model} is not a file: check the path of the GGUF file")
+        identity = file_identity(path)
+        folder = converted_folder(f"{path.stem}-{identity}", identity, path.resolve, progress)
+        return str(folder), path.stem
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise SourceError(
+                f"{model} is not a model folder: it has no config.json; "
+                "give a folder made by save_pretrained, a .gguf file or a hub id"
+            )
+        return str(path), path.resolve().name
+    if path.exists() or path.is_absolute() or model.startswith(".") or model.count("/") > 1:
+        raise SourceError(
+            f"{model} is neither a model folder nor a .gguf file: check the path, "
+            "or give a hub id such as Qwen/Qwen2-0.5B-Instruct"
+        )
+    return model, model
+
+
+def _find_default(progress: Progress) -> str:
+    sha256 = default_model.recorded_sha256()
+    folder = converted_folder(
+        default_model.NAME, sha256, lambda: default_model.checked_gguf(progress), progress
+    )
+    return str(folder)
+
+
+def _read(place: str, dtype: torch.dtype, progress: Progress) -> tuple[Any, Any, Any]:
+    """Config, model and tokenizer as transformers reads them."""
+    config = AutoConfig.from_pretrained(place)
+    check_config(config)
+    pretrained = AutoTokenizer.from_pretrained(place)
+    progress("loading the model", 0.2)
+    return config, AutoModelForCausalLM.from_pretrained(place, dtype=dtype), pretrained
+
+
+def _why_not(place: str, name: str, error: Exception) -> str:
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    if Path(place).is_dir():
+        return f"the model in {place} cannot be loaded ({reason}): is the folder complete?"
+    return (
+        f"the model {name} cannot be had from the hub ({reason}): "
+        "check its name and the network, or give a local folder or a .gguf file"
+    )
+
+
+def _choose_device(device: str | None) -> torch.device:
+    if device is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+    except RuntimeError as error:
+        raise ConfigError(f"device={device!r} is unknown: choose cpu or cuda") from error
+    if chosen.type not in ("cpu", "cuda"):
+        raise ConfigError(f"device={device!r} is not supported: choose cpu or cuda")
+    if chosen.type == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f"device={device!r}, but torch finds no CUDA device here: choose cpu")
+    return chosen
+
+
+def _choose_dtype(dtype: str | None, device: torch.device) -> torch.dtype:
+    if dtype is None or dtype == "auto":
+        return torch.bfloat16 if _computes_bfloat16(device) else torch.float32
+    if dtype not in DTYPES:
+        raise ConfigError(f"dtype={dtype!r} is unknown: choose one of {', '.join(DTYPES)} or auto")
+    return DTYPES[dtype]
+
+
+def _computes_bfloat16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported())
+    return True
+
+
+def _set_threads(num_threads: int) -> None:
+    if isinstance(num_threads, bool) or not isinstance(num_threads, int) or num_threads < 1:
+        raise ConfigError(f"num_threads={num_threads!r} is no whole number from 1 up")
+    torch.set_num_threads(num_threads)
+
+
+def _max_positions(config: Any) -> int:
+    for name in ("max_position_embeddings", "n_positions"):
+        if getattr(config, name, None):
+            return int(getattr(config, name))
+    raise ConfigError("this model's config does not say how many positions it has")
+
+
+def _eos_token_ids(stock: Any, config: Any) -> tuple[int, ...]:
+    """The generation config's, else the config's: one, several or none."""
+    generation = getattr(stock, "generation_config", None)
+    for source in (generation, config):
+        eos = getattr(source, "eos_token_id", None)
+        if eos is not None:
+            return tuple(eos) if isinstance(eos, list | tuple) else (int(eos),)
+    return ()
+
+
+@contextmanager
+def _quiet_transformers() -> Iterator[None]:
+    """Its progress bars and warnings off: our own progress and errors say what matters."""
+    verbosity = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.enable_progress_bar()
+        transformers_logging.set_verbosity(verbosity)
+
+
+def _print_progress(stage: str, fraction: float) -> None:
+    print(f"\r{stage:<40} {fraction:4.0%}", end="", file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Convert and load a model once.")
+    parser.add_argument("model", nargs="?", help="folder, .gguf file or hub id; default: packaged")
+    try:
+        loaded = load_model(parser.parse_args().model, progress=_print_progress)
+    except PagewalkError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+    print(f"\n{loaded.name}: {loaded.num_layers} layers, {loaded.dtype_name} on {loaded.device}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

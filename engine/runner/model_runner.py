@@ -1,0 +1,201 @@
+"""One forward pass a step: the packed tokens of all scheduled requests through a stock model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from engine.core.output import ModelOutput, SampledTokens, ScheduledRequest, SchedulerOutput
+from engine.core.request import BlockTables, Request
+from engine.errors import ConfigError
+from engine.runner import sampler
+from engine.runner.attention.backend import AttentionBackend, choose_backend
+from engine.runner.attention.plug import STEP_ARGUMENT
+from engine.runner.detokenizer import Detokenizer
+from engine.runner.input_batch import InputBatch, build_input_batch
+from engine.runner.kv_cache import KVCacheLayout, allocate_kv_cache, tensors_by_layer
+from engine.runner.model_loader import LoadedModel
+from engine.runner.sampler import Row, Sampled
+
+ForcedTokens = Mapping[str, Sequence[int]]
+
+
+@dataclass(slots=True, frozen=True)
+class PagedStep:
+    """What one forward pass brings along for its layers (attention/plug.py AttentionStep)."""
+
+    backend: AttentionBackend
+    kv_caches: tuple[Tensor, ...]  # by layer
+    plans: tuple[Any, ...]  # by layer
+
+    def attend(
+        self,
+        layer: int,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        *,
+        scale: float,
+        options: dict[str, Any],  # noqa: ARG002  # the plan knows the layer's window
+    ) -> Tensor:
+        return self.backend.forward(
+            query, key, value, self.kv_caches[layer], plan=self.plans[layer], scale=scale
+        )
+
+
+class ModelRunner:
+    """Computes what the scheduler scheduled, in cache tensors of its own.
+
+    The model is shared with other runners and holds nothing of this one.
+
+    vLLM 0.17.1: v1/worker/gpu_model_runner.py GPUModelRunner
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        *,
+        num_blocks: int,
+        block_size: int | Sequence[int],
+        groups: Sequence[Sequence[int]] | None = None,
+        max_model_len: int | None = None,
+        backend: AttentionBackend | None = None,
+    ) -> None:
+        """`block_size` of all groups or by group; `groups` are layer indices, by default one
+        group; `max_model_len` ends a request's text, by default the model's longest."""
+        groups = [range(loaded.num_layers)] if groups is None else groups
+        sizes = [block_size] * len(groups) if isinstance(block_size, int) else block_size
+        self.loaded = loaded
+        self.layout = KVCacheLayout(
+            num_blocks, tuple(tuple(group) for group in groups), tuple(sizes)
+        )
+        assert self.layout.num_layers == loaded.num_layers, (groups, loaded.num_layers)
+        self.max_model_len = min(max_model_len or loaded.max_model_len, loaded.max_model_len)
+        self.backend = backend or choose_backend(loaded.device)
+        self.tensors = allocate_kv_cache(
+            self.layout,
+            num_kv_heads=loaded.num_kv_heads,
+            head_size=loaded.head_size,
+            dtype=loaded.dtype,
+            device=loaded.device,
+        )
+        self.kv_caches = tensors_by_layer(self.layout, self.tensors)
+        layers = range(loaded.num_layers)
+        self.kinds = [(self.layout.group_of_layer(i), loaded.windows[i]) for i in layers]
+        self.eos_token_ids = frozenset(loaded.eos_token_ids)
+        self.vocab_size = loaded.vocab_size
+        self.detokenizers: dict[str, Detokenizer] = {}
+
+    @property
+    def kv_bytes(self) -> int:
+        """Bytes of all cache tensors."""
+        return sum(tensor.numel() * tensor.element_size() for tensor in self.tensors)
+
+    def execute(
+        self,
+        output: SchedulerOutput,
+        block_tables: BlockTables,
+        forced: ForcedTokens | None = None,
+    ) -> ModelOutput:
+        """Write K and V of all scheduled tokens; draw a token for each request whose last token
+        is among them, or take the one in `forced` (a recorded run)."""
+        if not output.scheduled:
+            return ModelOutput()
+        batch = build_input_batch(output, block_tables, self.layout.block_sizes, self.loaded.device)
+        logits = self.forward(batch)
+        forced = forced or {}
+        rows = [_row(share.request, forced) for share in batch.sampling]
+        sampled = sampler.sample(logits, rows)
+        return ModelOutput(
+            {
+                share.request.request_id: self._readable(share, drawn)
+                for share, drawn in zip(batch.sampling, sampled, strict=True)
+            }
+        )
+
+    @torch.inference_mode()
+    def forward(self, batch: InputBatch) -> Tensor:
+        """Logits [num_samples, vocab_size] of the rows that sample."""
+        plans = {
+            (group_id, window): self.backend.plan(
+                batch.groups[group_id], window=window, dtype=self.loaded.dtype
+            )
+            for group_id, window in dict.fromkeys(self.kinds)
+        }
+        step = PagedStep(self.backend, self.kv_caches, tuple(plans[kind] for kind in self.kinds))
+        outputs = self.loaded.model(
+            input_ids=batch.input_ids,
+            position_ids=batch.positions,
+            use_cache=False,
+            logits_to_keep=batch.sample_rows,
+            **{STEP_ARGUMENT: step},
+        )
+        logits: Tensor = outputs.logits[0]
+        return logits
+
+    def forget(self, request_id: str) -> None:
+        """Drop what is kept about a request that finished; unknown ones are no error."""
+        self.detokenizers.pop(request_id, None)
+
+    def peek_kv(
+        self, block_id: int, layer: int, head: int
+    ) -> tuple[list[list[float]], list[list[float]]]:
+        """K and V of one block, layer and KV head: [block_size][head_size] each, for a picture."""
+        for name, index, end in (
+            ("block_id", block_id, self.layout.num_blocks),
+            ("layer", layer, self.loaded.num_layers),
+            ("head", head, self.loaded.num_kv_heads),
+        ):
+            if not 0 <= index < end:
+                raise ConfigError(f"{name}={index} is out of range: give 0 to {end - 1}")
+        key, value = self.kv_caches[layer][:, block_id, :, head].float().cpu()
+        return key.tolist(), value.tolist()
+
+    def header_fields(self) -> dict[str, Any]:
+        """What is fixed for a run and decides its numbers: stands in the trace's header."""
+        loaded = self.loaded
+        return {
+            "model": loaded.name,
+            "dtype": loaded.dtype_name,
+            "device": str(loaded.device),
+            "kernel_path": f"{self.backend.name}+{loaded.linear_path}",
+            "tokenizer_id": loaded.tokenizer_id,
+        }
+
+    def _readable(self, share: ScheduledRequest, drawn: Sampled) -> SampledTokens:
+        request, token_id = share.request, drawn.token_id
+        new = self._detokenizer(request).append(token_id, is_last=self._is_last(request, token_id))
+        return SampledTokens(
+            token_ids=(token_id,),
+            stopped=new.stopped,
+            text=new.text,
+            token_bytes=(self.loaded.tokenizer.bytes_of(token_id),),
+            logprobs=(drawn.logprob,),
+            top_logprobs=(drawn.top_logprobs,),
+        )
+
+    def _detokenizer(self, request: Request) -> Detokenizer:
+        """The request's stream; a new one catches up with what was generated elsewhere."""
+        stream = self.detokenizers.get(request.request_id)
+        if stream is None or stream.num_tokens != request.num_output_tokens:
+            stream = Detokenizer(self.loaded.tokenizer, request.sampling.stop)
+            stream.replay(request.output_token_ids)
+            self.detokenizers[request.request_id] = stream
+        return stream
+
+    def _is_last(self, request: Request, token_id: int) -> bool:
+        """Whether the scheduler will end the request with this token, unless a stop string does."""
+        return token_id in request.stop_token_ids or request.num_tokens + 1 >= min(
+            request.max_total_tokens, self.max_model_len
+        )
+
+
+def _row(request: Request, forced: ForcedTokens) -> Row:
+    recorded = forced.get(request.request_id, ())
+    return Row(
+        sampling=request.sampling,
+        output_index=request.num_output_tokens,
+        forced_token_id=recorded[0] if recorded else None,
+    )

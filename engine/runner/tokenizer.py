@@ -1,0 +1,188 @@
+"""Text to token ids with exact bytes, chat template or raw; typed control tokens stay text.
+
+Control tokens (`<|im_end|>`) steer a model, so a user's text must not contain any unless somebody
+asks for it. Two copies of the tokenizer do this: one reads them, the other takes them as letters.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from engine.errors import ConfigError
+from engine.runner.token_bytes import vocabulary_bytes
+
+Mode = Literal["chat", "raw"]
+MODES = ("chat", "raw")
+_STAND_IN = "\u2063user text\u2063"  # a text that no template contains
+
+
+class Tokenized(NamedTuple):
+    """A text as the model would get it."""
+
+    token_ids: tuple[int, ...]
+    token_bytes: tuple[bytes, ...]  # one per token; may be part of a character
+    special_token_ids: tuple[int, ...]  # which of the ids are control tokens, each once
+
+
+class Tokenizer:
+    """A transformers fast tokenizer behind the few questions that Pagewalk asks.
+
+    Nothing here changes after construction, so threads may share it.
+    """
+
+    def __init__(self, pretrained: Any, *, vocab_size: int) -> None:
+        """`pretrained` is a transformers tokenizer with a `tokenizers` backend."""
+        self.pretrained = pretrained
+        self.vocab_size = vocab_size  # of the model: an id below it is valid
+        serialised = pretrained.backend_tokenizer.to_str()
+        backend_class = type(pretrained.backend_tokenizer)
+        self._reads_special = backend_class.from_str(serialised)
+        self._takes_as_text = backend_class.from_str(serialised)
+        for backend in (self._reads_special, self._takes_as_text):
+            backend.no_truncation()
+            backend.no_padding()
+        self._takes_as_text.encode_special_tokens = True
+        self.tokenizer_id = "sha256:" + hashlib.sha256(serialised.encode()).hexdigest()[:16]
+        added = pretrained.added_tokens_decoder
+        self._special = {id_: str(token) for id_, token in added.items() if token.special}
+        self._bytes = vocabulary_bytes(
+            self._reads_special, {id_: str(token) for id_, token in added.items()}
+        )
+
+    @property
+    def has_chat_template(self) -> bool:
+        return bool(self.pretrained.chat_template)
+
+    @property
+    def special_token_ids(self) -> frozenset[int]:
+        return frozenset(self._special)
+
+    def encode(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
+        """`text` as the model gets it; ConfigError for an unknown mode or an empty raw prompt.
+
+        In chat mode the template's own control tokens are always read; `allow_special` is about
+        those that the user typed.
+        """
+        if mode not in MODES:
+            raise ConfigError(f"mode={mode!r} is unknown: choose one of {', '.join(MODES)}")
+        _check_text(text)
+        if mode == "raw":
+            return self._tokenized(self._encode_raw(text, allow_special))
+        return self._tokenized(self._encode_chat(text, allow_special))
+
+    def check_token_ids(self, token_ids: object) -> tuple[int, ...]:
+        """The prompt given as ids, if all are ids of this vocabulary; ConfigError else."""
+        return check_token_ids(token_ids, self.vocab_size)
+
+    def from_token_ids(self, token_ids: object) -> Tokenized:
+        """A prompt given as ids; raises ConfigError as `check_token_ids` does."""
+        return self._tokenized(self.check_token_ids(token_ids))
+
+    def bytes_of(self, token_id: int) -> bytes:
+        """What the token stands for; empty for ids beyond the tokenizer's own vocabulary."""
+        return self._bytes[token_id] if token_id < len(self._bytes) else b""
+
+    def _tokenized(self, token_ids: Sequence[int]) -> Tokenized:
+        special = dict.fromkeys(id_ for id_ in token_ids if id_ in self._special)
+        token_bytes = tuple(self.bytes_of(id_) for id_ in token_ids)
+        return Tokenized(tuple(token_ids), token_bytes, tuple(special))
+
+    def _encode_raw(self, text: str, allow_special: bool) -> list[int]:
+        if not text:
+            raise ConfigError("the prompt cannot be empty: type at least one character")
+        backend = self._reads_special if allow_special else self._takes_as_text
+        token_ids: list[int] = backend.encode(text).ids
+        if not token_ids:
+            raise ConfigError(f"the prompt {text!r} cannot be empty: no token is left of it")
+        return token_ids
+
+    def _encode_chat(self, text: str, allow_special: bool) -> list[int]:
+        if not self.has_chat_template:
+            raise ConfigError("this model has no chat template: send the prompt in raw mode")
+        rendered = self._render(text)
+        token_ids: list[int] = self._encode_rendered(rendered).ids
+        if allow_special or self._num_special(token_ids) == self._num_template_special:
+            return token_ids
+        return self._encode_around(rendered)
+
+    def _encode_around(self, rendered: str) -> list[int]:
+        """The template's halves with control tokens read, the user's text between without.
+
+            <|im_start|>user\\n ..typed <|im_end|> text.. <|im_end|>\\n<|im_start|>assistant\\n
+            read ──────┤├─────── taken as text ─────────┤├─ read ──────────────────────────
+
+        The cuts are at the template's control tokens and not at the user's text, because ordinary
+        tokens may merge across the seam ("\\n" and a typed "\\n" are one token).
+        """
+        before, after = self._render(_STAND_IN).split(_STAND_IN)
+        head = before[: self._end_of_last_special(before)]
+        tail = after[self._start_of_first_special(after) :]
+        if not (rendered.startswith(head) and rendered.endswith(tail)):
+            raise ConfigError(
+                "this model's chat template rewrites the prompt, so the control tokens typed in it "
+                "cannot be told from its own: remove them or use raw mode"
+            )
+        middle = rendered[len(head) : len(rendered) - len(tail)]
+        read, taken = self._encode_rendered, self._takes_as_text
+        between: list[int] = taken.encode(middle, add_special_tokens=False).ids
+        return [*read(head).ids, *between, *read(tail).ids]
+
+    def _render(self, text: str) -> str:
+        rendered: str = self.pretrained.apply_chat_template(
+            [{"role": "user", "content": text}], add_generation_prompt=True, tokenize=False
+        )
+        return rendered
+
+    def _encode_rendered(self, rendered: str) -> Any:
+        return self._reads_special.encode(rendered, add_special_tokens=False)
+
+    @cached_property
+    def _num_template_special(self) -> int:
+        return self._num_special(self._encode_rendered(self._render(_STAND_IN)).ids)
+
+    def _num_special(self, token_ids: Iterable[int]) -> int:
+        return sum(id_ in self._special for id_ in token_ids)
+
+    def _end_of_last_special(self, text: str) -> int:
+        return max((end for _, end in self._special_spans(text)), default=0)
+
+    def _start_of_first_special(self, text: str) -> int:
+        return min((start for start, _ in self._special_spans(text)), default=len(text))
+
+    def _special_spans(self, text: str) -> list[tuple[int, int]]:
+        """Where the control tokens of `text` stand, in characters."""
+        encoding = self._encode_rendered(text)
+        pairs = zip(encoding.ids, encoding.offsets, strict=True)
+        return [span for id_, span in pairs if id_ in self._special]
+
+
+def check_token_ids(token_ids: object, vocab_size: int) -> tuple[int, ...]:
+    """`token_ids` as a tuple if it is a list of whole numbers below `vocab_size`, not empty."""
+    if not isinstance(token_ids, list | tuple):
+        raise ConfigError(f"token ids must be a list of whole numbers, not {token_ids!r:.80}")
+    if not token_ids:
+        raise ConfigError("the prompt cannot be empty: give at least one token id")
+    for index, token_id in enumerate(token_ids):
+        if isinstance(token_id, bool) or not isinstance(token_id, int):
+            raise ConfigError(
+                f"token id {token_id!r:.80} at index {index} is not a whole number: "
+                f"give ids from 0 to {vocab_size - 1}"
+            )
+        if not 0 <= token_id < vocab_size:
+            raise ConfigError(
+                f"token id {token_id} at index {index} is outside the vocabulary: "
+                f"give ids from 0 to {vocab_size - 1}"
+            )
+    return tuple(token_ids)
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise ConfigError(f"the prompt {text!r:.80} is not a text")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"the prompt holds half a character (a lone surrogate) at index {error.start}: remove it"
+        ) from error
