@@ -1,0 +1,17 @@
+"""Pagewalk in the browser: page config and navigation, nothing else."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from views import session
+from views.pages import playground
+
+text = session.text()
+st.set_page_config(
+    page_title=text("app.title"),
+    page_icon=str(Path(__file__).parent / "docs" / "icon.png"),
+    layout="wide",
+)
+page = st.Page(playground.render, title=text("app.playground"), url_path="playground", default=True)
+st.navigation([page], position="top").run()

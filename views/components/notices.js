@@ -1,0 +1,10 @@
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".root");
+  const make = () => { const n = el("div", "notice"), c = el("button", "close", "×"); c.type = "button"; n.append(el("strong"), el("span", "words"), c); return n; };
+  sync(root, data.notices, make, (node, notice) => {
+    attr(node, "data-kind", notice.kind); attr(node, "role", notice.kind === "error" ? "alert" : "status");
+    say(node.children[0], notice.title); say(node.children[1], notice.text);
+    const close = node.children[2]; close.hidden = !notice.can_close; attr(close, "aria-label", data.close); attr(close, "title", data.close);
+    close.onclick = () => setTriggerValue("closed", notice.kind);
+  });
+}

@@ -1,0 +1,46 @@
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".root");
+  head(root, data.title);
+  const state = Object.fromEntries(data.legend);
+  const makeToken = () => el("span", "token");
+  const setToken = (start) => (node, [drawn, name, kind, id, shared], i) => {
+    draw(node, drawn); attr(node, "data-state", name); attr(node, "data-kind", kind);
+    attr(node, "title", fill(data.token_label, { i: start + i, id, state: state[name] }) + (shared ? `, ${fill(data.shared_label, { whole: shared })}` : ""));
+  };
+  const makeBlock = () => { const b = el("div", "group"); const n = el("button", "block"); n.type = "button"; b.append(n, el("div", "tokens"), el("div", "slots")); return b; };
+  const setBlock = (node, block) => {
+    const [number, tokens, slots] = node.children;
+    attr(node, "data-fold", block.fold); number.hidden = block.block === null || !!block.fold;
+    say(number, block.block === null ? "" : String(block.block ?? ""));
+    attr(number, "data-id", block.block); attr(number, "data-selected", block.block !== null && data.selected === block.block);
+    attr(node, "data-selected", !block.fold && block.block !== null && data.selected === block.block);
+    attr(number, "title", block.block === null ? null : fill(data.block_label, { block: block.block }));
+    if (block.fold) { tokens.replaceChildren(el("span", "quiet", block.fold)); slots.replaceChildren(); return; }
+    if (tokens.firstElementChild?.className === "quiet") tokens.replaceChildren();
+    sync(tokens, block.tokens, makeToken, setToken(block.start));
+    sync(slots, Array.from({ length: block.empty + (block.hidden ? 1 : 0) }), () => el("span"), (s, _, i) => {
+      const more = block.hidden && i === 0; s.className = more ? "quiet" : "slot"; say(s, more ? `+${block.hidden}` : "");
+    });
+  };
+  const cards = part(root, "cards");
+  sync(cards, data.cards, makeCard, (node, card) => {
+    attr(node, "data-touched", card.touched); attr(node, "data-status", card.status);
+    const [line, blocks, text] = node.children;
+    say(line.children[0], card.id); say(line.children[1], card.word);
+    sync(line.children[2], card.facts, () => el("span"), (fact, [kind, words]) => { attr(fact, "data-kind", kind); say(fact, words); });
+    const shown = [...(card.blocks ?? [])];
+    if (card.folded) shown.splice(card.fold_at, 0, { block: null, tokens: [], empty: 0, fold: card.folded });
+    sync(blocks, shown, makeBlock, setBlock);
+    say(text, card.text);
+  });
+  cards.onclick = (e) => { const id = e.target.closest(".block")?.dataset.id; if (id !== undefined) setTriggerValue("picked", Number(id)); released(e); };
+  say(part(root, "empty"), data.empty); say(part(root, "quiet"), data.more);
+  legend(root, data.cards.length ? [...data.legend, ["output", data.legend_output]] : []);
+}
+
+function makeCard() {
+  const card = el("article", "request"), line = el("div", "line");
+  line.append(el("h3"), el("span", "status"), el("span", "facts"));
+  card.append(line, el("div", "blocks"), el("div", "made"));
+  return card;
+}

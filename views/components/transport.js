@@ -1,0 +1,161 @@
+const players = new WeakMap(); // root -> the player: goal, what is under way, whether it plays
+const ICONS = {
+  first: "M6 5h2v14H6zM20 5v14L10 12z", step_back: "M12 5v14L3 12zM21 5v14l-9-7z", back: "M16 5v14L6 12z", play: "M7 4v16l13-8z",
+  pause: "M6 5h4v14H6zM14 5h4v14h-4z", forward: "M8 5v14l10-7z", step_forward: "M12 5v14l9-7zM3 5v14l9-7z", last: "M16 5h2v14h-2zM4 5v14l10-7z",
+};
+const EDITORS = "textarea, select, [contenteditable=true], [contenteditable=''], [role=textbox], input:not([type=range]):not([type=checkbox]):not([type=radio]):not([type=button])";
+const OWN_ARROWS = "[role=radio], [role=tab], [role=slider], [role=option], [role=menuitem], [role=spinbutton], input[type=radio], [data-own-keys]";
+const OWN_SPACE = "button, a[href], summary, [role=button], [role=checkbox], [role=radio], [role=switch], [role=option], input:not([type=range])";
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".root");
+  const player = players.get(root) ?? start(root);
+  player.data = data;
+  player.send = (target) => setTriggerValue("target", target);
+  settle(player);
+  picture(root, player);
+  if (data.address) address(data.address);
+  return () => { document.removeEventListener("keydown", player.onkey); clearTimeout(player.timer); clearTimeout(player.lost); players.delete(root); };
+}
+
+// Where the presses so far say the cursor ends. A step beyond what has run has no position yet, so
+// a goal is {step, plus}: `plus` sub-steps after the end of `step`, or a known {position}.
+const goal = (player) => player.goal ?? { position: player.data.position };
+const known = (player, target) => target.position ?? (target.step < player.data.ends.length ? (player.data.ends[target.step] ?? 0) + target.plus : null);
+
+function bySubStep(player, by) {
+  const { data } = player, from = goal(player), at = known(player, from);
+  if (at === null) return { step: from.step, plus: from.plus + by };
+  const to = at + by;
+  if (to < 0 || (to > data.last && !data.can_go_on)) return null;
+  return { position: to };
+}
+
+function byStep(player, by) {
+  const { data } = player, from = goal(player), at = known(player, from), n = data.ends.length;
+  if (by > 0) {
+    if (at === null) return { step: from.step + 1, plus: 0 };
+    const end = data.ends.findIndex((end) => end > at);
+    if (end >= 0) return { position: data.ends[end] };
+    if (data.can_go_on) return { step: n, plus: 0 };
+    return at < data.last ? { position: data.last } : null;
+  }
+  if (at === null) return from.plus > 0 ? { step: from.step, plus: 0 } : from.step > n ? { step: from.step - 1, plus: 0 } : { position: data.ends[n - 1] ?? 0 };
+  if (at <= 0) return null;
+  const before = data.ends.findLastIndex((end) => end < at);
+  return { position: before < 0 ? 0 : data.ends[before] };
+}
+
+function go(player, target) {
+  if (!target) return false;
+  player.goal = target; player.dirty = true; flush(player); picture(player.root, player);
+  return true;
+}
+// One target is under way at a time; of those that come meanwhile only the newest is sent.
+function flush(player) {
+  if (player.underWay || !player.dirty) return;
+  player.dirty = false; player.underWay = player.sequence = Math.max(player.sequence + 1, Date.now());
+  clearTimeout(player.lost); player.lost = setTimeout(() => { player.underWay = null; player.goal = null; stop(player); picture(player.root, player); }, 60000);
+  player.send({ ...player.goal, sequence: player.underWay });
+}
+function settle(player) {
+  if (player.underWay === null || player.data.sequence < player.underWay) return;
+  player.underWay = null; clearTimeout(player.lost);
+  if (player.dirty) flush(player); else { player.goal = null; if (player.playing) schedule(player); }
+}
+function schedule(player) { clearTimeout(player.timer); player.timer = setTimeout(() => tick(player), Number(player.speed.value)); }
+function tick(player) {
+  if (!player.playing || player.underWay) return;
+  if (!go(player, player.unit.value === "step" ? byStep(player, 1) : bySubStep(player, 1))) { stop(player); picture(player.root, player); }
+}
+function stop(player) { player.playing = false; clearTimeout(player.timer); }
+function toggle(player) {
+  if (player.playing) stop(player); else { player.playing = true; tick(player); }
+  picture(player.root, player);
+}
+
+function act(player, name) {
+  const { data } = player;
+  if (name === "play") return toggle(player);
+  stop(player);
+  if (name === "first") go(player, { position: 0 });
+  else if (name === "last") go(player, { position: data.last });
+  else if (name === "back" || name === "forward") go(player, bySubStep(player, name === "back" ? -1 : 1));
+  else if (name === "ask" || name === "step_forward") go(player, byStep(player, 1));
+  else if (name === "step_back") go(player, byStep(player, -1));
+  picture(player.root, player);
+}
+
+function start(root) {
+  const player = { root, goal: null, underWay: null, sequence: 0, dirty: false, playing: false };
+  players.set(root, player);
+  const buttons = el("div", "buttons");
+  for (const name of ["first", "step_back", "back", "play", "forward", "step_forward", "last", "ask"]) {
+    const b = el("button", name === "play" ? "round" : name); b.type = "button"; b.dataset.name = name;
+    if (name === "ask") b.append(el("span")); else b.append(icon(name));
+    b.onclick = (e) => { act(player, name); if (e.detail > 0) b.blur(); };
+    buttons.append(b);
+  }
+  player.slider = el("input", "slider"); player.slider.type = "range"; player.slider.min = 0;
+  player.slider.oninput = () => { stop(player); go(player, { position: Number(player.slider.value) }); };
+  player.unit = el("select"); player.speed = el("select");
+  const help = el("button", "help", "?"), keys = el("dl", "keys"); help.type = "button"; keys.hidden = true;
+  help.onclick = (e) => { keys.hidden = !keys.hidden; attr(help, "aria-expanded", String(!keys.hidden)); if (e.detail > 0) help.blur(); };
+  const choose = el("span", "choose"); choose.append(player.unit, player.speed, help);
+  root.append(buttons, player.slider, el("span", "where"), choose, keys);
+  player.onkey = (event) => press(player, event, help);
+  document.addEventListener("keydown", player.onkey);
+  return player;
+}
+
+function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  svg.setAttribute("viewBox", "0 0 24 24"); svg.setAttribute("aria-hidden", "true"); path.setAttribute("d", ICONS[name]); svg.append(path); return svg;
+}
+
+function press(player, event, help) {
+  const target = event.composedPath()[0];
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !target.matches || target.matches(EDITORS)) return;
+  if (document.querySelector("[role=dialog]")) return;
+  const arrows = { ArrowLeft: event.shiftKey ? "step_back" : "back", ArrowRight: event.shiftKey ? "step_forward" : "forward", Home: "first", End: "last" }[event.key];
+  if (arrows && !target.matches(OWN_ARROWS)) { act(player, arrows); event.preventDefault(); }
+  else if (event.key === " " && !target.matches(OWN_SPACE)) { toggle(player); event.preventDefault(); }
+  else if (event.key === "?") help.click();
+}
+
+function picture(root, player) {
+  const { data } = player, { words } = data, at = known(player, goal(player)) ?? data.last, atEnd = at >= data.last;
+  attr(root, "role", "group"); attr(root, "aria-label", words.group); attr(root, "data-busy", player.underWay !== null);
+  for (const button of root.querySelector(".buttons").children) {
+    const name = button.dataset.name, playing = name === "play" && player.playing, label = words[playing ? "pause" : name];
+    const off = { first: at <= 0, back: at <= 0, step_back: at <= 0, last: atEnd, forward: atEnd && !data.can_go_on, step_forward: atEnd && !data.can_go_on, play: atEnd && !data.can_go_on && !player.playing }[name] ?? false;
+    button.disabled = off; attr(button, "aria-label", label); attr(button, "title", label);
+    if (name === "play") { const d = ICONS[playing ? "pause" : "play"], path = button.querySelector("path"); if (path.getAttribute("d") !== d) path.setAttribute("d", d); }
+    if (name === "ask") { button.hidden = !(atEnd && data.can_go_on); say(button.firstChild, label); }
+  }
+  attr(player.slider, "aria-label", words.slider); attr(player.slider, "aria-valuetext", data.where); player.slider.max = Math.max(1, data.last);
+  player.slider.disabled = data.last === 0;
+  if (Number(player.slider.value) !== Math.min(at, data.last)) player.slider.value = Math.min(at, data.last);
+  player.slider.style.setProperty("--done", `${data.last ? 100 * Math.min(at, data.last) / data.last : 0}%`);
+  say(root.querySelector(".where"), data.where);
+  options(player.unit, words.unit, [["sub_step", words.by_sub_step], ["step", words.by_step]]);
+  options(player.speed, words.speed, data.speeds.map(([name, ms]) => [String(ms), name]), String(data.speeds[1][1]));
+  const help = root.querySelector(".help"); attr(help, "aria-label", words.help); attr(help, "title", words.help); if (!help.hasAttribute("aria-expanded")) attr(help, "aria-expanded", "false");
+  sync(root.querySelector(".keys"), data.keys, () => { const d = el("div"); d.append(el("dt"), el("dd")); return d; }, (node, [key, does]) => { say(node.children[0], key); say(node.children[1], does); });
+}
+
+function options(select, label, entries, chosen) {
+  attr(select, "aria-label", label); attr(select, "title", label);
+  if (select.childElementCount === entries.length && [...select.options].every((option, i) => option.text === entries[i][1])) return;
+  select.replaceChildren(...entries.map(([value, text]) => { const o = el("option", "", text); o.value = value; return o; }));
+  if (chosen) select.value = chosen;
+}
+
+// The link of this moment. Replaced, not pushed: the Back button leaves the page, not the step.
+function address(wanted) {
+  const url = new URL(location.href);
+  for (const name of ["example", "step", "sub"]) {
+    if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
+  }
+  if (url.href !== location.href) history.replaceState(history.state, "", url);
+}

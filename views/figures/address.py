@@ -1,0 +1,65 @@
+"""The address of a moment: what a link says, and what is made of one that says nonsense."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from engine.trace.state import Cursor
+from engine.trace.trace import Trace
+from views.text import Text
+
+MAX_DIGITS = 15
+MAX_QUOTED = 40
+
+
+def address(example: str, trace: Trace, cursor: Cursor, *, is_recorded: bool) -> dict[str, Any]:
+    """A live run cannot be restored from a link, so its address names the example alone."""
+    if not is_recorded:
+        return {"example": example}
+    cursor = trace.cursor_at(trace.position(cursor))
+    return {"example": example, "step": cursor.step, "sub": cursor.sub_step}
+
+
+def read_cursor(
+    params: Mapping[str, str], trace: Trace, text: Text
+) -> tuple[Cursor | None, str | None]:
+    """The nearest place that exists, and a sentence when the address asked for another one."""
+    given = params.get("step")
+    if given is None:
+        return None, None
+    step, note = _read_step(given, trace.num_steps - 1, text)
+    if note:
+        return (trace.after_update(step) if step else Cursor(0, 0)), note
+    sub_given = params.get("sub")
+    if sub_given is None:
+        return trace.after_update(step), None
+    sub_step = _whole_number(sub_given)
+    if sub_step is None or not 0 <= sub_step <= trace.num_sub_steps(step):
+        nearest = trace.clamp(Cursor(step, sub_step if sub_step is not None else 10**9))
+        return nearest, text("notice.sub_step", given=quoted(sub_given), step=step)
+    return Cursor(step, sub_step), None
+
+
+def _read_step(given: str, last: int, text: Text) -> tuple[int, str | None]:
+    step = _whole_number(given)
+    if step is None:
+        return 0, text("notice.step_text", given=quoted(given))
+    if step < 0:
+        return 0, text("notice.step_below", given=quoted(given))
+    if step > last:
+        return max(0, last), text("notice.step_beyond", given=quoted(given), last=last)
+    return step, None
+
+
+def _whole_number(given: str) -> int | None:
+    """Any script's digits count; a number too long to be a step is only as large as it matters."""
+    match = re.fullmatch(r"\s*([+-]?)0*(\d+)\s*", given)
+    if not match:
+        return None
+    number = int(match[2]) if len(match[2]) <= MAX_DIGITS else 10**MAX_DIGITS
+    return -number if match[1] == "-" else number
+
+
+def quoted(given: str) -> str:
+    """The start of what was given, letter by letter."""
+    return given if len(given) <= MAX_QUOTED else given[:MAX_QUOTED] + "…"

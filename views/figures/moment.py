@@ -1,0 +1,84 @@
+"""What the figures are told: the picture at the cursor, and the events that just led to it."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from engine.trace import events
+from engine.trace.events import Event
+from engine.trace.state import NULL_BLOCK_ID, Cursor, State
+from engine.trace.trace import Trace
+
+SHORT_HASH = 6  # hexadecimal digits of a hash that a reader can compare at a glance
+
+
+class Moment(NamedTuple):
+    """One place in time, as every figure sees it."""
+
+    state: State
+    events: Sequence[Event] = ()  # of the sub-step that ends here
+
+    @property
+    def touched_blocks(self) -> frozenset[int]:
+        """Blocks that the sub-step did something to."""
+        return frozenset(id_ for event in self.events for id_ in named_blocks(event))
+
+
+def moment_at(trace: Trace, cursor: Cursor) -> Moment:
+    """At the end of a step no sub-step of the next one has happened yet."""
+    cursor = trace.cursor_at(trace.position(cursor))
+    happened = trace.events(cursor.step, cursor.sub_step - 1) if cursor.sub_step else []
+    return Moment(trace.at(cursor), tuple(happened))
+
+
+def named_blocks(event: Event) -> tuple[int, ...]:
+    """The blocks that an event is about, without the null block."""
+    ids: tuple[int, ...] = ()
+    match event:
+        case events.PrefixLookedUp(hit_block_ids=groups):
+            ids = tuple(id_ for group in groups for id_ in group)
+        case events.HitCut(block_id=block_id):
+            ids = (block_id,)
+        case events.SlotsWritten(valid_block_ids=block_ids):
+            ids = block_ids
+        case (
+            events.BlocksTouched(block_ids=block_ids)
+            | events.BlocksTaken(block_ids=block_ids)
+            | events.BlocksCached(block_ids=block_ids)
+            | events.BlocksFreed(block_ids=block_ids)
+            | events.HolesMade(block_ids=block_ids)
+        ):
+            ids = block_ids
+    return tuple(id_ for id_ in ids if id_ != NULL_BLOCK_ID)
+
+
+def block_state(state: State, block_id: int) -> str:
+    """One of theme.BLOCK_STATES."""
+    if block_id == NULL_BLOCK_ID:
+        return "null"
+    block = state.blocks.get(block_id)
+    if block is None:
+        return "unused"
+    if block.ref_cnt:
+        return "shared" if block.ref_cnt > 1 else "used"
+    return "remembered" if block.block_hash else "free"
+
+
+def short_hash(block_hash: str) -> str:
+    """The end of a hash: vLLM's integer event hashes are cut from there, too."""
+    return block_hash[-SHORT_HASH:]
+
+
+def known_bytes(state: State) -> dict[int, bytes]:
+    """Token id -> bytes, for all tokens that the requests of this run brought or made."""
+    known: dict[int, bytes] = {}
+    for request in state.requests.values():
+        known.update(zip(request.added.prompt_token_ids, request.added.prompt_token_bytes))
+        known.update(zip(request.output_token_ids, request.output_token_bytes))
+    return known
+
+
+def folded(items: Sequence[Any], head: int, tail: int) -> tuple[Sequence[Any], Sequence[Any]]:
+    """All of a short list and nothing, or the two ends of a long one."""
+    if len(items) <= head + tail + 1:
+        return items, ()
+    return items[:head], items[len(items) - tail :]

@@ -1,0 +1,68 @@
+"""The pool map: one cell per block, coloured by what the block is doing."""
+
+import base64
+from typing import Any
+
+from engine.trace.state import NULL_BLOCK_ID, State
+from views.figures.moment import Moment, block_state
+from views.text import Text
+from views.theme import BLOCK_STATES
+
+MAX_CELLS = 256  # more are one image: 131,928 buttons would take seconds
+CODES = {name: code for code, name in enumerate(BLOCK_STATES)}
+
+
+def pool(moment: Moment, text: Text, *, selected: int | None = None) -> dict[str, Any]:
+    """Cells for a small pool; one byte per block, in base64, for a large one."""
+    state = moment.state
+    payload: dict[str, Any] = {
+        "num_blocks": state.num_blocks,
+        "touched": sorted(moment.touched_blocks),
+        "selected": selected,
+        "title": text("pool.title"),
+        "summary": _summary(state, text),
+        "legend": [[name, text.named("block_state", name)] for name in BLOCK_STATES],
+        "legend_touched": text("pool.touched"),
+        "legend_hashed": text("pool.hashed"),
+        "legend_unwritten": text("pool.unwritten"),
+    }
+    if state.num_blocks <= MAX_CELLS:
+        payload["cells"] = [_cell(state, id_, text) for id_ in range(state.num_blocks)]
+    else:
+        payload["states"] = base64.b64encode(_codes(state)).decode()
+        payload["names"] = list(BLOCK_STATES)
+        payload["hover"] = text("pool.hover")
+        payload["keys"] = text("pool.keys")
+    return payload
+
+
+def _summary(state: State, text: Text) -> str:
+    return text(
+        "pool.summary",
+        used=state.num_used_blocks,
+        free=state.num_free_blocks,
+        cached=len(state.cached),
+        usable=state.num_blocks - 1,
+    )
+
+
+def _cell(state: State, block_id: int, text: Text) -> dict[str, Any]:
+    name = block_state(state, block_id)
+    block = state.blocks.get(block_id)
+    ref_cnt = block.ref_cnt if block else 0
+    cell: dict[str, Any] = {"state": name, "ref": ref_cnt}
+    label = text("pool.cell", block=block_id, state=text.named("block_state", name), ref=ref_cnt)
+    if block and block.block_hash:
+        cell["hash"] = "valid" if block.kv_valid else "unwritten"
+        label += text("pool.cell_hashed" if block.kv_valid else "pool.cell_unwritten")
+    cell["label"] = label
+    return cell
+
+
+def _codes(state: State) -> bytes:
+    """Grows with what was used: never-used blocks are filled in at once."""
+    codes = bytearray([CODES["unused"]]) * state.num_blocks
+    codes[NULL_BLOCK_ID] = CODES["null"]
+    for block_id in state.blocks:
+        codes[block_id] = CODES[block_state(state, block_id)]
+    return bytes(codes)

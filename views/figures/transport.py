@@ -1,0 +1,60 @@
+"""Where in time we are, where one can go, and whether the engine has more to give."""
+
+from typing import Any
+
+from engine.trace.state import Cursor
+from engine.trace.trace import Trace
+from views.text import Text
+
+SPEEDS = (("slow", 1600), ("normal", 800), ("fast", 250))  # name, milliseconds for each picture
+KEYS = ("sub_step", "step", "play", "ends", "help")
+
+
+def transport(
+    trace: Trace, cursor: Cursor, text: Text, *, can_go_on: bool, stuck: str | None = None
+) -> dict[str, Any]:
+    """`position` counts the sub-steps of the run that have happened; `ends` has one per step.
+
+    A target beyond `last` asks the engine for more; one before it only moves the cursor.
+    """
+    cursor = trace.cursor_at(trace.position(cursor))
+    return {
+        "position": trace.position(cursor),
+        "last": trace.num_positions - 1,
+        "ends": [
+            trace.position(Cursor(step, trace.num_sub_steps(step)))
+            for step in range(trace.num_steps)
+        ],
+        "step": cursor.step,
+        "sub_step": cursor.sub_step,
+        "can_go_on": can_go_on and stuck is None,
+        "speeds": [[text.named("speed", name), ms] for name, ms in SPEEDS],
+        "keys": [[text.named("key", name), text.named("key_does", name)] for name in KEYS],
+        "where": text(
+            "transport.where",
+            step=cursor.step,
+            sub_step=cursor.sub_step,
+            of=trace.num_sub_steps(cursor.step),
+        ),
+        "words": {name: text.named("transport", name) for name in WORDS},
+    }
+
+
+WORDS = (
+    "first",
+    "step_back",
+    "back",
+    "play",
+    "pause",
+    "forward",
+    "step_forward",
+    "last",
+    "ask",
+    "slider",
+    "speed",
+    "by_step",
+    "by_sub_step",
+    "unit",
+    "help",
+    "group",
+)

@@ -1,0 +1,19 @@
+"""The frame that draws a page: the one place that catches whatever nobody expected."""
+
+import logging
+from collections.abc import Callable
+
+import streamlit as st
+
+from views.text import Text
+
+log = logging.getLogger("pagewalk")
+
+
+def framed(draw: Callable[[], None], text: Text) -> None:
+    """Draw; a failure becomes one sentence on the page and its traceback goes to the log."""
+    try:
+        draw()
+    except Exception:
+        log.exception("a page could not be drawn")
+        st.error(text("app.failed"))

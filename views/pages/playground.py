@@ -1,0 +1,100 @@
+"""The playground: choose what runs, write prompts, watch."""
+
+import streamlit as st
+
+from views import session
+from views.examples import EXAMPLES
+from views.pages.frame import framed
+from views.widgets.model import model_status
+from views.widgets.notices import notices
+from views.widgets.prompts import prompts
+from views.widgets.settings import settings
+from views.widgets.stage import stage
+
+
+def render() -> None:
+    framed(_page, session.text())
+
+
+def _page() -> None:
+    session.settle()
+    session.prepare()
+    _header()
+    if session.choices().panel_is_open:
+        _panel()
+    run = session.run()
+    if run is None:
+        notices()
+        st.info(session.text()("model.waiting"))
+    else:
+        _stage()
+    session.loader().start()
+
+
+def _header() -> None:
+    text, chosen = session.text(), session.choices()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"## {text('app.title')}", width="content")
+        st.segmented_control(
+            text("example.label"),
+            list(EXAMPLES),
+            default=chosen.example,
+            key="example",
+            format_func=lambda name: text.named("example", name),
+            on_change=session.take_example,
+            args=("example",),
+            required=True,
+            label_visibility="collapsed",
+        )
+        st.caption(text.named("about", chosen.example), width="stretch")
+        model_status()
+        st.button(
+            text("panel.close" if chosen.panel_is_open else "panel.open"),
+            key="panel",
+            on_click=session.toggle_panel,
+        )
+
+
+def _panel() -> None:
+    with st.container(border=True):
+        run = session.run()
+        if session.example().needs_model:
+            left, right = st.columns((5, 4), gap="medium")
+            with left:
+                _prompts()
+            if run is not None:
+                with right:
+                    _settings()
+        elif run is not None:
+            _settings()
+
+
+@st.fragment(key="prompts")
+def _prompts() -> None:
+    def draw() -> None:
+        if session.settle():
+            st.rerun()
+        prompts(session.run())
+
+    framed(draw, session.text())
+
+
+@st.fragment(key="settings")
+def _settings() -> None:
+    def draw() -> None:
+        run = session.run()
+        if run is not None:
+            settings(run)
+
+    framed(draw, session.text())
+
+
+@st.fragment(key="stage")
+def _stage() -> None:
+    def draw() -> None:
+        session.settle()
+        run = session.run()
+        if run is not None:
+            stage(run)
+
+    framed(draw, session.text())

@@ -1,0 +1,176 @@
+"""A run as a page uses it: a trace to look at, and perhaps an engine that can go on."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+
+from engine.config import EngineConfig, SamplingParams
+from engine.errors import ConfigError
+from engine.sources.source import LiveRun, Tokenized
+from engine.trace.events import Event, RequestAdded, StepEnded, TokensSampled
+from engine.trace.header import TraceHeader
+from engine.trace.state import Cursor
+from engine.trace.trace import Trace
+from engine.workload import ScriptedRun
+from views.examples import DEFAULT_MAX_TOKENS, Example
+from views.text import Text
+
+import msgspec
+
+MAX_STEPS_AT_ONCE = 64
+
+
+class Draft(NamedTuple):
+    """A prompt as it stands in the form: numbers are still what somebody typed."""
+
+    text: str = ""
+    mode: str = "chat"
+    allow_special: bool = False
+    max_tokens: str = str(DEFAULT_MAX_TOKENS)
+    temperature: str = "0"
+
+    @classmethod
+    def from_browser(cls, sent: Any) -> "Draft":
+        """Whatever a browser sent, as the types that a draft has."""
+        fields = dict(sent) if isinstance(sent, dict) else {}
+        return cls(
+            text=str(fields.get("text", "")),
+            mode="raw" if fields.get("mode") == "raw" else "chat",
+            allow_special=fields.get("allow_special") is True,
+            max_tokens=str(fields.get("max_tokens", DEFAULT_MAX_TOKENS)),
+            temperature=str(fields.get("temperature", "0")),
+        )
+
+    def sampling(self, text: Text) -> SamplingParams:
+        """ConfigError with a sentence for everything that is no number or out of range."""
+        return SamplingParams(
+            max_tokens=whole_number("max_tokens", self.max_tokens, text),
+            temperature=any_number("temperature", self.temperature, text),
+        )
+
+
+def whole_number(name: str, given: str, text: Text) -> int:
+    try:
+        return int(given)
+    except ValueError as error:
+        raise ConfigError(text("notice.not_whole", name=name, given=given[:40])) from error
+
+
+def any_number(name: str, given: str, text: Text) -> float:
+    try:
+        return float(given)
+    except ValueError as error:
+        raise ConfigError(text("notice.not_number", name=name, given=given[:40])) from error
+
+
+class Run:
+    """What one session looks at. `live` is None when the whole run is there from the start."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        config: EngineConfig,
+        *,
+        live: LiveRun | None = None,
+        is_stuck: bool = False,
+        lock: AbstractContextManager[Any] | None = None,
+    ) -> None:
+        self.trace = trace
+        self.config = config
+        self.live = live
+        self.asked: list[Draft] = []
+        self._is_stuck = is_stuck
+        self._lock = lock
+
+    @property
+    def can_go_on(self) -> bool:
+        return self.live is not None and self.live.has_unfinished_requests and not self.is_stuck
+
+    @property
+    def is_stuck(self) -> bool:
+        return self._is_stuck or (self.live is not None and self.live.stuck_reason is not None)
+
+    def stuck_reason(self, text: Text) -> str | None:
+        """One sentence when nothing can ever be scheduled again although requests wait."""
+        if self.live is not None:
+            return self.live.stuck_reason
+        return text("notice.stuck") if self._is_stuck else None
+
+    def tokenize(self, draft: Draft) -> Tokenized:
+        assert self.live is not None, "a script has no tokenizer"
+        return self.live.tokenize(draft.text, draft.mode, allow_special=draft.allow_special)
+
+    def add(self, draft: Draft, sampling: SamplingParams) -> str:
+        """Queue a prompt; ConfigError when it cannot be served."""
+        assert self.live is not None, "a script cannot be asked"
+        request_id = self.live.add_request(
+            draft.text, mode=draft.mode, sampling=sampling, allow_special=draft.allow_special
+        )
+        self.asked.append(draft)
+        return request_id
+
+    def advance(self) -> bool:
+        """Ask the engine for one more step; False when it has none to give."""
+        if not self.can_go_on or self.live is None:
+            return False
+        if self._lock is None:
+            self.live.step()
+        else:
+            with self._lock:
+                self.live.step()
+        return True
+
+    def reach(self, target: dict[str, Any]) -> Cursor:
+        """The cursor that a target means; beyond the end of the trace the engine goes on."""
+        trace = self.trace
+        if "step" in target:
+            step = max(0, min(int(target["step"]), trace.num_steps + MAX_STEPS_AT_ONCE))
+            while num_finished_steps(trace) <= step and self.advance():
+                pass
+            end = trace.position(Cursor(step, trace.num_sub_steps(step)))
+            wanted = end + int(target.get("plus", 0))
+        else:
+            wanted = int(target.get("position", 0))
+        while wanted >= trace.num_positions and self.advance():
+            pass
+        return trace.cursor_at(max(0, wanted))
+
+
+def num_finished_steps(trace: Trace) -> int:
+    """Steps that are over. The last one may still be open: prompts came in, nothing ran yet."""
+    last = trace.num_steps - 1
+    if last < 0:
+        return 0
+    happened = trace.events(last, trace.num_sub_steps(last) - 1)
+    return last + 1 if happened and isinstance(happened[-1], StepEnded) else last
+
+
+def scripted_run(example: Example, config: EngineConfig) -> Run:
+    """A scripted workload from start to end: no model, a few milliseconds."""
+    workload = example.workload(config)
+    trace = Trace(TraceHeader(config=config.to_mapping()))
+    run = ScriptedRun(workload, emit=_naming(trace.append, example.token_names))
+    is_stuck = False
+    while not (run.is_over or is_stuck):
+        run.step()
+        is_stuck = run.engine.is_stuck and run.engine.step_index > workload.last_input_step
+    return Run(trace, config, is_stuck=is_stuck)
+
+
+def _naming(append: Callable[[Event], None], names: dict[int, bytes]) -> Callable[[Event], None]:
+    """A script's tokens are numbers; their names go where a tokenizer's bytes would stand."""
+
+    def bytes_of(token_ids: Sequence[int]) -> tuple[bytes, ...]:
+        return tuple(names.get(id_, str(id_).encode()) for id_ in token_ids)
+
+    def emit(event: Event) -> None:
+        if isinstance(event, RequestAdded):
+            bytes_ = bytes_of(event.prompt_token_ids)
+            event = msgspec.structs.replace(event, prompt_token_bytes=bytes_)
+        elif isinstance(event, TokensSampled):
+            bytes_ = bytes_of(event.token_ids)
+            words = b"".join(bytes_).decode()
+            event = msgspec.structs.replace(event, token_bytes=bytes_, text=words)
+        append(event)
+
+    return emit

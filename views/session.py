@@ -1,0 +1,262 @@
+"""What a visitor has chosen and what belongs to them: the only module that touches Streamlit's state.
+
+Shared by all visitors: the loaded model and the recorded example. Each session's own: its choices,
+its run with the engine behind it. Callbacks only note what was asked; `settle` does it inside the
+frame of the page, so that a failure is shown there and costs nothing.
+"""
+
+import importlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from engine.config import EngineConfig
+from engine.errors import ConfigError, PagewalkError
+from engine.sources.source import Tokenized
+from engine.trace.state import Cursor
+from views.examples import DOC_EXAMPLE, EXAMPLES, OWN, Example
+from views.figures import address
+from views.loading import Loader, Progress
+from views.runs import Draft, Run, scripted_run
+from views.text import Text
+
+_CHOICES, _RUN = "choices", "run"
+
+
+@dataclass
+class Choices:
+    """What the visitor has chosen; the trace holds the facts."""
+
+    language: str = "en"
+    example: str = DOC_EXAMPLE
+    cursor: Cursor = Cursor(0, 0)
+    block_id: int | None = None
+    panel_is_open: bool = False
+    draft: Draft = Draft()
+    asked: dict[str, Any] = field(default_factory=dict)  # by the browser, not done yet
+    sequence: int = 0  # of the latest target that was reached
+    num_cleared: int = 0  # prompts that were added, so that the form empties itself
+    notices: dict[str, str] = field(default_factory=dict)  # kind -> sentence
+    address_is_read: bool = False
+    model_is_seen: bool = False  # ready or failed, and the page was drawn with that
+
+
+def choices() -> Choices:
+    if _CHOICES not in st.session_state:
+        st.session_state[_CHOICES] = Choices()
+    chosen: Choices = st.session_state[_CHOICES]
+    return chosen
+
+
+def text() -> Text:
+    return Text(choices().language)
+
+
+# The model --------------------------------------------------------------------------------------
+
+
+def load_model(progress: Progress) -> Any:
+    """The default model; torch is imported here, in the loader's thread, and nowhere before."""
+    live = importlib.import_module("engine.sources.live")
+    return live.load_model(progress=progress, num_threads=1)
+
+
+@st.cache_resource(show_spinner=False)
+def loader() -> Loader:
+    return Loader(load_model)
+
+
+def _live_run(config: EngineConfig) -> Run:
+    live = importlib.import_module("engine.sources.live")
+    source = live.LiveSource(loader().model, config)
+    return Run(source.trace, config, live=source, lock=loader().lock)
+
+
+# The run ----------------------------------------------------------------------------------------
+
+
+@st.cache_resource(show_spinner=False)
+def _recorded(name: str) -> Run:
+    """The example as it comes, run once for everybody: nothing in it changes any more."""
+    return scripted_run(EXAMPLES[name], EXAMPLES[name].config)
+
+
+def example() -> Example:
+    return EXAMPLES[choices().example]
+
+
+def run() -> Run | None:
+    """The session's run; None while the model that it needs is not there."""
+    found: Run | None = st.session_state.get(_RUN)
+    return found
+
+
+def prepare() -> None:
+    """Read the address once, and begin the chosen run as soon as that is possible."""
+    if not choices().address_is_read:
+        _read_example()
+    if run() is None and (not example().needs_model or loader().is_ready):
+        _begin(example().config, [Draft(text=prompt) for prompt in example().prompts])
+    if not choices().address_is_read and run() is not None:
+        _read_step()
+        choices().address_is_read = True
+
+
+def _begin(config: EngineConfig, drafts: list[Draft]) -> None:
+    """A new run with these settings and prompts; the old one stays if that fails."""
+    chosen = example()
+    if chosen.needs_model:
+        begun = _live_run(config)
+        for draft in drafts:
+            begun.add(draft, draft.sampling(text()))
+    else:
+        is_known = config == chosen.config
+        begun = _recorded(choices().example) if is_known else scripted_run(chosen, config)
+    st.session_state[_RUN] = begun
+    choices().block_id = None
+    choices().cursor = begun.trace.last if chosen.needs_model else begun.trace.after_update(0)
+
+
+def _read_example() -> None:
+    given = st.query_params.get("example")
+    if given in EXAMPLES:
+        choices().example = given
+    elif given is not None:
+        choices().notices["note"] = text()("notice.example", given=address.quoted(given))
+
+
+def _read_step() -> None:
+    begun = run()
+    assert begun is not None
+    given = st.query_params.get("step")
+    if begun.live is not None:
+        if given is not None:
+            note = text()("notice.live_step", given=address.quoted(given))
+            choices().notices["note"] = note
+        return
+    cursor, note = address.read_cursor(st.query_params, begun.trace, text())
+    choices().cursor = cursor or choices().cursor
+    if note:
+        choices().notices["note"] = note
+
+
+# What the browser asks for ----------------------------------------------------------------------
+
+
+def note(piece: str, what: str) -> None:
+    """A callback's only work: remember what a component sent until `settle` does it."""
+    choices().asked[what] = st.session_state[piece][what]
+
+
+def settle() -> bool:
+    """Do what was asked; True if something outside of the stage has changed as well."""
+    asked, choices().asked = choices().asked, {}
+    changed = False
+    for what, sent in asked.items():
+        try:
+            changed |= ACTIONS[what](sent)
+        except PagewalkError as error:
+            choices().notices["error"] = str(error)
+            changed = True
+    return changed
+
+
+def _go_to(target: Any) -> bool:
+    begun = run()
+    if begun is not None and isinstance(target, dict):
+        choices().cursor = begun.reach(target)
+        choices().sequence = int(target.get("sequence", 0))
+    return False
+
+
+def _go_to_position(position: Any) -> bool:
+    return _go_to({"position": position, "sequence": choices().sequence})
+
+
+def _pick(block_id: Any) -> bool:
+    """A click on the selected block, or on its close button, deselects it."""
+    is_new = isinstance(block_id, int) and block_id >= 0 and block_id != choices().block_id
+    choices().block_id = block_id if is_new else None
+    return False
+
+
+def _close(kind: Any) -> bool:
+    return choices().notices.pop(str(kind), None) is not None
+
+
+def _keep_draft(sent: Any) -> bool:
+    choices().draft = Draft.from_browser(sent)
+    return False
+
+
+def _add(sent: Any) -> bool:
+    """Queue the prompt that stands in the form. If that fails the form keeps it."""
+    begun = run()
+    draft = choices().draft = Draft.from_browser(sent)
+    assert begun is not None, "the form was shown before the model was there"
+    sampling = draft.sampling(text())
+    request_id = begun.add(draft, sampling)
+    choices().draft = draft._replace(text="")
+    choices().num_cleared += 1
+    choices().cursor = begun.trace.last
+    choices().notices.pop("error", None)
+    choices().notices["note"] = text()("notice.added", request=request_id)
+    if sampling.temperature != float(draft.temperature):
+        raised = text()(
+            "prompt.temperature_raised", given=draft.temperature, used=sampling.temperature
+        )
+        choices().notices["note"] += f" {raised}"
+    return True
+
+
+ACTIONS = {
+    "target": _go_to,
+    "chosen": _go_to_position,
+    "picked": _pick,
+    "closed": _close,
+    "draft": _keep_draft,
+    "added": _add,
+}
+
+
+# What the page's own controls ask for -----------------------------------------------------------
+
+
+def open_example(name: str) -> None:
+    """Leave the run that is on and begin another one."""
+    if name in EXAMPLES:
+        choices().example = name
+        choices().panel_is_open = name == OWN
+        choices().notices.clear()
+        choices().cursor = Cursor(0, 0)
+        choices().address_is_read = True
+        st.session_state[_RUN] = None
+
+
+def take_example(key: str) -> None:
+    open_example(st.session_state[key])
+
+
+def toggle_panel() -> None:
+    choices().panel_is_open = not choices().panel_is_open
+
+
+def apply(settings: dict[str, Any], *, keep_prompts: bool = True) -> None:
+    """Begin again with these settings; what is wrong with them becomes a notice."""
+    begun = run()
+    if begun is None:
+        return
+    try:
+        config = EngineConfig.from_mapping({**begun.config.to_mapping(), **settings})
+        _begin(config, begun.asked if keep_prompts else [])
+    except ConfigError as error:
+        choices().notices["error"] = str(error)
+    else:
+        choices().notices.clear()
+
+
+def tokenize(draft: Draft) -> Tokenized | None:
+    """The draft as the model would get it; None where nothing can say."""
+    begun = run()
+    return None if begun is None or begun.live is None else begun.tokenize(draft)

@@ -1,0 +1,39 @@
+"""Every word on a page comes from the catalogue of a language through one `Text`."""
+
+import importlib
+from collections.abc import Iterable
+
+LANGUAGES = ("en",)
+MAX_LISTED = 8
+
+
+class Text:
+    """The catalogue of one language. A missing key is our mistake and fails loudly.
+
+    Values are put in as they are: what a user typed is never read as a template.
+    """
+
+    def __init__(self, language: str = "en") -> None:
+        self.language = language if language in LANGUAGES else LANGUAGES[0]
+        module = importlib.import_module(f"views.i18n.{self.language}")
+        self.messages: dict[str, str] = module.MESSAGES
+
+    def __call__(self, key: str, /, **values: object) -> str:
+        return self.messages[key].format(**values) if values else self.messages[key]
+
+    def count(self, key: str, number: int, /, **values: object) -> str:
+        """The sentence for this number: `key.one` or `key.other`, with `{n}` in it."""
+        form = "one" if number == 1 else "other"
+        return self.messages[f"{key}.{form}"].format(n=number, **values)
+
+    def named(self, family: str, name: str) -> str:
+        """The word of a family of keys, chosen by a name from the trace (a status, a reason)."""
+        return self.messages[f"{family}.{name}"]
+
+    def ids(self, numbers: Iterable[int]) -> str:
+        """`1, 2, 3`; a long list keeps its ends."""
+        shown = list(numbers)
+        if len(shown) <= MAX_LISTED:
+            return ", ".join(map(str, shown))
+        head, tail = shown[: MAX_LISTED - 2], shown[-1]
+        return self("list.long", head=", ".join(map(str, head)), tail=tail, n=len(shown))

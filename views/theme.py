@@ -1,0 +1,73 @@
+"""Colours by meaning. One colour, one meaning, on every page; a label or a pattern stands beside it.
+
+The hues are Okabe and Ito's, which people with any colour vision can tell apart: blue for K and V
+that are there, orange for shared, green for a prefix hit, sky blue for free but remembered,
+vermillion for what happens now, purple for what was lost. Fills are tinted until text on them
+reaches a contrast of 4.5:1 in both themes (tests/views/test_theme.py).
+"""
+
+from typing import NamedTuple
+
+BACKGROUNDS = {"light": ("#FBFAF7", "#F1EFE9"), "dark": ("#15181C", "#1E2329")}
+
+
+class Paint(NamedTuple):
+    """A fill and the ink of text on it; `fill` None leaves the page to shine through."""
+
+    fill: str | None
+    ink: str
+
+
+class Meaning(NamedTuple):
+    """How one meaning looks in the two themes."""
+
+    light: Paint
+    dark: Paint
+
+
+MEANINGS: dict[str, Meaning] = {
+    # blocks
+    "null": Meaning(Paint("#DDD9CE", "#4A463E"), Paint("#31363D", "#C3C0B8")),
+    "unused": Meaning(Paint(None, "#68645B"), Paint(None, "#A3A099")),
+    "free": Meaning(Paint("#E7E3D9", "#4A463E"), Paint("#2C3239", "#C9C6BE")),
+    "remembered": Meaning(Paint("#A6D7F2", "#0A3750"), Paint("#1D506C", "#DBF0FC")),
+    "used": Meaning(Paint("#0072B2", "#FFFFFF"), Paint("#0072B2", "#FFFFFF")),
+    "shared": Meaning(Paint("#E69F00", "#2B1C00"), Paint("#E69F00", "#2B1C00")),
+    # tokens and hashes
+    "hit": Meaning(Paint("#B5E3D3", "#003D2C"), Paint("#0C4E3C", "#C6F3E4")),
+    "computed": Meaning(Paint("#CBE2F1", "#07324C"), Paint("#143F5B", "#D3EAF9")),
+    "now": Meaning(Paint("#FBD5BC", "#5A2400"), Paint("#63300F", "#FFDDC8")),
+    "pending": Meaning(Paint(None, "#68645B"), Paint(None, "#A3A099")),
+    "lost": Meaning(Paint("#F1D5E4", "#5B1D3E"), Paint("#5A2842", "#F9D9E8")),
+    # lines and words
+    "touched": Meaning(Paint(None, "#B24E00"), Paint(None, "#FF9A57")),
+    "hit-line": Meaning(Paint(None, "#007A59"), Paint(None, "#35C79D")),
+    "lost-line": Meaning(Paint(None, "#9C3F70"), Paint(None, "#E59BC2")),
+    "quiet": Meaning(Paint(None, "#615D55"), Paint(None, "#AAA79F")),
+}
+
+# One byte per block in the payload of a large pool, in this order.
+BLOCK_STATES = ("null", "unused", "free", "remembered", "used", "shared")
+TOKEN_STATES = ("hit", "computed", "now", "pending")
+
+
+def css_variables() -> str:
+    """`--pw-<meaning>` and `--pw-<meaning>-ink` for both themes, chosen by the page's colour scheme."""
+    lines = []
+    for name, (light, dark) in MEANINGS.items():
+        if light.fill and dark.fill:
+            lines.append(f"--pw-{name}: light-dark({light.fill}, {dark.fill});")
+        lines.append(f"--pw-{name}-ink: light-dark({light.ink}, {dark.ink});")
+    return ":host, .root {\n  " + "\n  ".join(lines) + "\n}\n"
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG's contrast ratio of two colours written #RRGGBB, from 1 to 21."""
+    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

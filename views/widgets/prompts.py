@@ -1,0 +1,50 @@
+"""The form for a prompt: what is typed is tokenised at once, and stays until it is accepted."""
+
+from functools import partial
+from typing import Any
+
+from engine.errors import PagewalkError
+from views import session
+from views.components.piece import piece
+from views.figures.prompt import MAX_LIVE_CHARACTERS, prompt_form, prompt_tokens
+from views.runs import Draft, Run
+from views.text import Text
+
+
+def prompts(run: Run | None) -> None:
+    """The form; without a model it already takes text."""
+    text, chosen = session.text(), session.choices()
+    payload = prompt_form(text) | {
+        "draft": chosen.draft._asdict(),
+        "cleared": chosen.num_cleared,
+        "can_add": run is not None,
+    }
+    payload |= _tokens(run, chosen.draft, text)
+    piece(
+        "prompt",
+        payload,
+        on_draft_change=partial(session.note, "prompt", "draft"),
+        on_added_change=partial(session.note, "prompt", "added"),
+    )
+
+
+def _tokens(run: Run | None, draft: Draft, text: Text) -> dict[str, Any]:
+    if run is None:
+        return {"count": text("prompt.waiting")}
+    if len(draft.text) > MAX_LIVE_CHARACTERS:
+        return {"count": text("prompt.long", n=len(draft.text))}
+    if not draft.text and draft.mode == "raw":
+        return {"count": text.count("prompt.count", 0)}
+    try:
+        tokenized = session.tokenize(draft)
+    except PagewalkError as error:
+        return {"count": str(error), "error": True}
+    if tokenized is None:
+        return {}
+    return prompt_tokens(
+        tokenized.token_ids,
+        tokenized.token_bytes,
+        text,
+        special=tokenized.special_token_ids,
+        block_size=run.config.block_size,
+    )

@@ -1,0 +1,80 @@
+"""The stage: everything that changes with a step, drawn from the trace at the cursor."""
+
+from functools import partial
+
+import streamlit as st
+
+from views import session
+from views.components.piece import piece
+from views.figures.address import address
+from views.figures.block import block
+from views.figures.chains import chains
+from views.figures.moment import Moment, moment_at
+from views.figures.narration import narration
+from views.figures.numbers import numbers
+from views.figures.pool import pool
+from views.figures.queue import queue
+from views.figures.requests import requests
+from views.figures.tables import tables
+from views.figures.transport import transport
+from views.runs import Run
+from views.text import Text
+from views.widgets.notices import notices
+
+WIDTHS = (10, 18, 14)  # story, requests, pool
+
+
+def stage(run: Run) -> None:
+    """Story, requests and pool side by side, time at the bottom edge."""
+    text = session.text()
+    moment = moment_at(run.trace, session.choices().cursor)
+    notices()
+    left, middle, right = st.columns(WIDTHS, gap="small")
+    with left:
+        _story(run, moment, text)
+    with middle:
+        _requests(moment, text)
+    with right:
+        _pool(moment, text)
+    with st.bottom:
+        _time(run, text)
+
+
+def _story(run: Run, moment: Moment, text: Text) -> None:
+    payload = narration(run.trace, session.choices().cursor, text)
+    piece("narration", payload, on_chosen_change=partial(session.note, "narration", "chosen"))
+    piece("numbers", numbers(moment, text))
+
+
+def _requests(moment: Moment, text: Text) -> None:
+    selected = session.choices().block_id
+    _clickable("requests", requests(moment, text, selected=selected))
+    _clickable("tables", tables(moment, text, selected=selected))
+    _clickable("chains", chains(moment, text, selected=selected))
+
+
+def _pool(moment: Moment, text: Text) -> None:
+    selected = session.choices().block_id
+    _clickable("pool", pool(moment, text, selected=selected))
+    _clickable("queue", queue(moment, text, selected=selected))
+    _clickable("block", block(moment, text, selected=selected))
+
+
+def _clickable(name: str, payload: dict[str, object]) -> None:
+    """A part in which a click on a block selects it."""
+    piece(name, payload, on_picked_change=partial(session.note, name, "picked"))
+
+
+def _time(run: Run, text: Text) -> None:
+    chosen = session.choices()
+    payload = transport(
+        run.trace,
+        chosen.cursor,
+        text,
+        can_go_on=run.can_go_on,
+    )
+    payload["sequence"] = chosen.sequence
+    payload["address"] = address(
+        chosen.example, run.trace, chosen.cursor, is_recorded=run.live is None
+    )
+    piece("transport", payload, on_target_change=partial(session.note, "transport", "target"))
