@@ -2,7 +2,7 @@
 
 import operator
 from dataclasses import dataclass, field, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.trace.events import RequestAdded, TokensSampled
 
@@ -126,6 +126,17 @@ class RequestState:
     def tokens_between(self, start: int, stop: int) -> list[int]:
         """Token ids at the positions `start` to `stop - 1`, as far as they are known."""
         return self.token_log[start : min(stop, self.num_tokens)]
+
+    def snapshot(self) -> dict[str, Any]:
+        """The request in the form of the recorded runs (SEMANTICS 2)."""
+        return {
+            "status": self.status,
+            "num_computed_tokens": self.num_computed_tokens,
+            "num_tokens": self.num_tokens,
+            "num_cached_tokens": -1 if self.num_cached_tokens is None else self.num_cached_tokens,
+            "num_preemptions": self.num_preemptions,
+            "blocks": [list(table) for table in self.block_tables],
+        }
 
     def copy(self, owner: int) -> "RequestState":
         """A copy that may be changed without the original seeing it."""

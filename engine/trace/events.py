@@ -13,7 +13,14 @@ from typing import Any, ClassVar
 import msgspec
 
 
-class Event(msgspec.Struct, frozen=True, tag=True, gc=False, omit_defaults=True):
+class Event(
+    msgspec.Struct,
+    frozen=True,
+    tag=True,
+    gc=False,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+):
     """Base of all events. On disk the class name stands in the field `type`."""
 
     vllm_function: ClassVar[str] = ""  # the function of vLLM 0.17.1 that does the same

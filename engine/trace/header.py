@@ -10,6 +10,8 @@ FORMAT = "pagewalk-trace"
 FORMAT_VERSION = 1
 MAX_NUM_BLOCKS = 4_000_000
 
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
 _WHOLE_NUMBERS = {"block_size": 1, "num_blocks": 2, "max_num_batched_tokens": 1}  # name -> least
 
 
@@ -44,7 +46,7 @@ def parse_header(line: bytes) -> TraceHeader:
     """The header in the first line of a file; TraceError says why there is none."""
     try:
         signature = msgspec.json.decode(line, type=_Signature)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise TraceError(f"this is not a Pagewalk trace ({error})") from error
     if signature.format != FORMAT:
         raise TraceError(_foreign(signature))
@@ -52,7 +54,7 @@ def parse_header(line: bytes) -> TraceHeader:
         raise TraceError(_other_version(signature.version))
     try:
         header = msgspec.json.decode(line, type=TraceHeader)
-    except msgspec.ValidationError as error:
+    except UNREADABLE as error:
         raise TraceError(f"the header is not understood: {error}") from error
     check_config(header.config)
     return header

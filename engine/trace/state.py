@@ -163,37 +163,21 @@ class State:
     def live_requests(self) -> dict[str, RequestState]:
         return {id_: request for id_, request in self.requests.items() if not request.is_finished}
 
-    def snapshot(self, *, all_free_ids: bool | None = None) -> dict[str, Any]:
+    def snapshot(self, *, all_free_ids: bool = False) -> dict[str, Any]:
         """The picture in the form of the recorded runs (SEMANTICS 2), plus what they leave out.
 
         `Engine.snapshot()` builds the same from the engine's own objects; both must be equal
         after every step.
         """
-        whole = self.num_blocks <= 512 if all_free_ids is None else all_free_ids
-        if whole:
-            ids = list(self.free_queue())
-        else:
-            first, last = self.free_queue_ends(64, 64)
-            ids = first + last
+        ids = list(self.free_queue()) if all_free_ids else self._ends_of_long_free_queue()
         used_or_hashed = sorted(
             id_ for id_, block in self.blocks.items() if block.ref_cnt or block.block_hash
         )
+        live = self.live_requests()
         return {
             "waiting": list(self.waiting),
             "running": list(self.running),
-            "requests": {
-                id_: {
-                    "status": request.status,
-                    "num_computed_tokens": request.num_computed_tokens,
-                    "num_tokens": request.num_tokens,
-                    "num_cached_tokens": (
-                        -1 if request.num_cached_tokens is None else request.num_cached_tokens
-                    ),
-                    "num_preemptions": request.num_preemptions,
-                    "blocks": [list(table) for table in request.block_tables],
-                }
-                for id_, request in self.live_requests().items()
-            },
+            "requests": {id_: request.snapshot() for id_, request in live.items()},
             "free_queue": {"len": self.num_free_blocks, "ids": ids},
             "num_free_blocks": self.num_free_blocks,
             "usage": self.usage,
@@ -204,18 +188,19 @@ class State:
             "invalid_blocks": [
                 id_
                 for id_ in used_or_hashed
-                if self.blocks[id_].block_hash and not self.blocks[id_].kv_valid
+                if self.is_cached(id_) and not self.blocks[id_].kv_valid
             ],
-            "token_ids": {
-                id_: list(request.token_ids) for id_, request in self.live_requests().items()
-            },
-            "block_hashes": {
-                id_: list(request.block_hashes) for id_, request in self.live_requests().items()
-            },
-            "spec_token_ids": {
-                id_: list(request.spec_token_ids) for id_, request in self.live_requests().items()
-            },
+            "token_ids": {id_: request.token_ids for id_, request in live.items()},
+            "block_hashes": {id_: request.block_hashes for id_, request in live.items()},
+            "spec_token_ids": {id_: list(request.spec_token_ids) for id_, request in live.items()},
         }
+
+    def _ends_of_long_free_queue(self) -> list[int]:
+        """The recorded runs leave out the middle of the queue of a pool above 512 blocks."""
+        if self.num_blocks <= 512:
+            return list(self.free_queue())
+        first, last = self.free_queue_ends(64, 64)
+        return first + last
 
     def is_cached(self, block_id: int) -> bool:
         block = self.blocks.get(block_id)

@@ -8,7 +8,7 @@ as their size asks, so that memory grows with what happened. What `at` returns n
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import length_hint
 from typing import Any
 
@@ -26,6 +26,14 @@ NUM_RECENT_STATES = 8
 REFUSALS = (TraceError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
 
 
+class EventRefusedError(TraceError):
+    """The event at `place` (counted from 0) cannot have happened."""
+
+    def __init__(self, place: int, event: Event, step: int, reason: str) -> None:
+        self.place, self.reason = place, f"{type(event).__name__} of step {step}: {reason}"
+        super().__init__(f"event {place}, {self.reason}")
+
+
 class Trace:
     """The events of one run, readable by many while one writer appends.
 
@@ -38,6 +46,7 @@ class Trace:
         self._events: list[Event] = []
         self.append: Callable[[Any], None] = self._events.append
         self.emit = self.append
+        self.extend: Callable[[Iterable[Any]], None] = self._events.extend
         self._index = StepIndex(self._events)
         self._lock = threading.RLock()
         self._keyframe_places = [0]
@@ -73,6 +82,10 @@ class Trace:
     def events_before(self, cursor: Cursor) -> list[Event]:
         """Everything that has happened at `cursor`, from the start of the run."""
         return self._events[: self._place(cursor)]
+
+    def events_from(self, place: int) -> list[Event]:
+        """All events but the first `place` ones."""
+        return self._events[place:]
 
     # Cursors ----------------------------------------------------------------------------------
 
@@ -172,12 +185,13 @@ class Trace:
                 MEANING[type(event)](state, event)
         except REFUSALS as error:
             place = stop - length_hint(ahead) - 1
-            raise TraceError(self._refusal(place, error)) from error
-
-    def _refusal(self, place: int, error: Exception) -> str:
-        reason = str(error) if isinstance(error, TraceError) else f"{error!r}"
-        cursor = self._index.cursor_at(self._index.sub_steps_before(place))
-        return f"event {place} ({type(self._events[place]).__name__}, step {cursor.step}): {reason}"
+            step = self._index.cursor_at(self._index.sub_steps_before(place)).step
+            reason = (
+                str(error)
+                if isinstance(error, TraceError)
+                else f"it names what is not there ({error!r})"
+            )
+            raise EventRefusedError(place, self._events[place], step, reason) from error
 
 
 def _keyframe_distance(state: State) -> int:

@@ -122,6 +122,6 @@ def test_a_picture_never_changes_when_the_run_goes_on() -> None:
 
 def test_an_event_that_cannot_be_is_named_with_its_place() -> None:
     trace = build_trace([*LONE[:8], RequestScheduled("A", 1, 99)])
-    with pytest.raises(TraceError, match=r"event 8 \(RequestScheduled, step 0\): .* 99"):
+    with pytest.raises(TraceError, match=r"event 8, RequestScheduled of step 0: .* 99"):
         trace.at(trace.last)
     trace.at(Cursor(0, 5))

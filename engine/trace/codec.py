@@ -1,0 +1,205 @@
+"""Traces as files: a header line, then one event a line, all JSON; gzip where the name says so.
+
+Reading believes nothing. Whatever is wrong with a file is told in one sentence with the number of
+the line, and everything before that line can still be opened.
+"""
+
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+import msgspec
+
+from engine.errors import TraceError
+from engine.trace.events import TIME_FIELDS, AnyEvent, Event
+from engine.trace.header import UNREADABLE, TraceHeader, parse_header
+from engine.trace.packed import GzipWriter, pack, unpack
+from engine.trace.state import State
+from engine.trace.trace import EventRefusedError, Trace
+
+__all__ = [
+    "MAX_BYTES",
+    "Loaded",
+    "TraceHeader",
+    "TraceWriter",
+    "encode_trace",
+    "read_trace",
+    "without_times",
+    "write_trace",
+]
+
+MAX_BYTES = 1 << 30  # of a file, and of what its gzip data unfolds to
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+
+
+class Loaded(NamedTuple):
+    """What a file holds, as far as it can be read."""
+
+    trace: Trace | None  # None: not even the header is understood
+    problem: str | None  # one sentence with line number and reason; None: all is well
+
+
+def without_times(event: Event) -> Event:
+    """The event as it takes part in comparisons."""
+    known = [name for name in TIME_FIELDS if name in event.__struct_fields__]
+    if not known:
+        return event
+    timeless: Event = msgspec.structs.replace(event, **dict.fromkeys(known))
+    return timeless
+
+
+# Writing --------------------------------------------------------------------------------------
+
+
+def encode_trace(trace: Trace, *, compress: bool = False) -> bytes:
+    """The whole file as bytes; the same trace gives the same bytes."""
+    text = _encoder.encode_lines([trace.header, *trace.events_before(trace.last)])
+    return pack(text) if compress else text
+
+
+def write_trace(path: str | Path, trace: Trace) -> None:
+    """Write the whole trace at once; a file that was there is replaced when all is written."""
+    path = Path(path)
+    unfinished = path.with_name(f"{path.name}.part")
+    unfinished.write_bytes(encode_trace(trace, compress=path.suffix == ".gz"))
+    unfinished.replace(path)
+
+
+class TraceWriter:
+    """Appends a run to a file while it goes on. What `write` was given survives a crash."""
+
+    def __init__(self, path: str | Path, header: TraceHeader) -> None:
+        self.path = Path(path)
+        self.num_written = 0  # events
+        self._file = GzipWriter(self.path) if self.path.suffix == ".gz" else self.path.open("wb")
+        self._file.write(_encoder.encode_lines([header]))
+        self._file.flush()
+
+    def write(self, events: Sequence[Event]) -> None:
+        self._file.write(_encoder.encode_lines(events))
+        self._file.flush()
+        self.num_written += len(events)
+
+    def catch_up(self, trace: Trace) -> None:
+        """Write the events that the trace has gained; to be called after each step."""
+        if self.num_written < trace.num_events:
+            self.write(trace.events_from(self.num_written))
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> "TraceWriter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+# Reading --------------------------------------------------------------------------------------
+
+
+def read_trace(source: str | Path | bytes, *, max_bytes: int = MAX_BYTES) -> Loaded:
+    """Read a file, or its bytes. Never raises for what the file holds, nor for a missing file."""
+    try:
+        content = source if isinstance(source, bytes) else _file_content(Path(source), max_bytes)
+    except (OSError, TraceError) as error:
+        return Loaded(None, f"the file cannot be read: {error}")
+    with _collector_paused():
+        text, damage = unpack(content, max_bytes)
+        header_line, line_end, body = text.partition(b"\n")
+        if damage is not None and not line_end:
+            return Loaded(None, f"line 1: {damage}")
+        if not text.strip():
+            return Loaded(None, "line 1: the file is empty")
+        try:
+            trace = Trace(parse_header(header_line))
+        except TraceError as error:
+            return Loaded(None, f"line 1: {error}")
+        return _read_events(trace, body, damage)
+
+
+def _file_content(path: Path, max_bytes: int) -> bytes:
+    if path.stat().st_size > max_bytes:
+        raise TraceError(f"it has {path.stat().st_size} bytes, and {max_bytes} are allowed")
+    return path.read_bytes()
+
+
+def _read_events(trace: Trace, body: bytes, damage: str | None) -> Loaded:
+    """`damage` is why the body stops before its end, where gzip had to give up."""
+    events, problem = _decode(body, damage)
+    trace.extend(events)
+    try:
+        end = trace.at(trace.last)
+    except EventRefusedError as refused:
+        problem = _at_line(_line_of(body, refused.place), refused.reason)
+        trace = Trace(trace.header)
+        trace.extend(events[: refused.place])
+        return Loaded(trace, problem)
+    if problem is None and _is_midway(end):
+        num_lines = _line_of(body, len(events) - 1)
+        problem = _at_line(num_lines + 1, f"the file ends in the middle of step {end.step}")
+    return Loaded(trace, problem)
+
+
+def _decode(body: bytes, damage: str | None) -> tuple[list[AnyEvent], str | None]:
+    """All events, or those before the first line that is none, with the reason."""
+    if damage is None:
+        try:
+            return _decoder.decode_lines(body), None
+        except UNREADABLE:
+            pass  # found again below, with its line
+    events: list[AnyEvent] = []
+    lines = body.split(b"\n")
+    for number, line in enumerate(lines, 2):
+        is_last = number == len(lines) + 1
+        if is_last and damage is not None:
+            return events, _at_line(number, damage)
+        try:
+            if line.strip():
+                events.append(_decoder.decode(line))
+        except UNREADABLE as error:
+            return events, _at_line(number, "the line is cut off" if is_last else str(error))
+    return events, None
+
+
+def _line_of(body: bytes, place: int) -> int:
+    """The number of the line in which the event at `place` stands; empty lines count as lines."""
+    numbers = (number for number, line in enumerate(body.split(b"\n"), 2) if line.strip())
+    for _ in range(place):
+        next(numbers)
+    return next(numbers)
+
+
+def _at_line(number: int, reason: str) -> str:
+    return f"line {number}: {reason}; what stands before it can be opened"
+
+
+def _is_midway(state: State) -> bool:
+    """Whether a run cannot rest here: in a step, or with a request half added or half freed."""
+    queued = {*state.waiting, *state.running}
+    return state.in_step or any(
+        any(request.block_tables) if request.is_finished else id_ not in queued
+        for id_, request in state.requests.items()
+    )
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Events hold no cycles, but a million tuples make the collector look for them for seconds."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
