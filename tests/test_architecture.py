@@ -46,6 +46,8 @@ PAGE = Room(
         "views.widgets",
         "views.components",
         "views.session",
+        "views.runs",
+        "views.examples",
         "engine.trace",
         "lessons",
         *PURE_CORE,
@@ -94,6 +96,10 @@ ROOMS: dict[str, Room] = {
     "views.components": PAGE,
     "views.session": Room(
         ours=(
+            "views.runs",
+            "views.examples",
+            "views.loading",
+            "views.figures.address",
             "engine.sources",
             "engine.workload",
             "engine.trace",
@@ -103,6 +109,20 @@ ROOMS: dict[str, Room] = {
         ),
         packages=("streamlit",),
     ),
+    # What the session is made of, without Streamlit: the runs, the examples, the model's loader.
+    "views.runs": Room(
+        ours=(
+            "views.examples",
+            "engine.sources",
+            "engine.workload",
+            "engine.trace",
+            *SETTINGS,
+            *TEXTS,
+        ),
+        packages=("msgspec",),
+    ),
+    "views.examples": Room(ours=("engine.workload", *SETTINGS)),
+    "views.loading": Room(ours=SETTINGS),
     "app": Room(ours=("views",), packages=("streamlit",)),
 }
 

@@ -1,5 +1,7 @@
 """What a visitor can start with one click."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from engine.config import EngineConfig
@@ -15,7 +17,7 @@ class Example(NamedTuple):
     config: EngineConfig
     prompts: tuple[str, ...] = ()  # for the model, as chat
     script: dict[str, Any] | None = None
-    token_names: dict[int, bytes] = {}  # what the numbers of the script stand for
+    token_names: Mapping[int, bytes] = MappingProxyType({})  # what a script's numbers stand for
 
     @property
     def needs_model(self) -> bool:

@@ -60,7 +60,8 @@ class Loader:
 
     @property
     def model(self) -> Any:
-        assert self._future is not None and self.is_ready, "the model is not there yet"
+        assert self.is_ready, "the model is not there yet"
+        assert self._future is not None
         return self._future.result()
 
     def _work(self) -> Any:

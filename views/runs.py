@@ -1,21 +1,21 @@
 """A run as a page uses it: a trace to look at, and perhaps an engine that can go on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
+
+import msgspec
 
 from engine.config import EngineConfig, SamplingParams
 from engine.errors import ConfigError
 from engine.sources.source import LiveRun, Tokenized
-from engine.trace.events import Event, RequestAdded, StepEnded, TokensSampled
+from engine.trace.events import BlocksTaken, Event, RequestAdded, StepEnded, TokensSampled
 from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun
 from views.examples import DEFAULT_MAX_TOKENS, Example
 from views.text import Text
-
-import msgspec
 
 MAX_STEPS_AT_ONCE = 64
 
@@ -96,6 +96,13 @@ class Run:
             return self.live.stuck_reason
         return text("notice.stuck") if self._is_stuck else None
 
+    def first_sight(self) -> Cursor:
+        """Where a recorded run opens: the first blocks are just being handed out."""
+        for sub_step in range(self.trace.num_sub_steps(0)):
+            if any(isinstance(event, BlocksTaken) for event in self.trace.events(0, sub_step)):
+                return Cursor(0, sub_step + 1)
+        return self.trace.after_update(0)
+
     def tokenize(self, draft: Draft) -> Tokenized:
         assert self.live is not None, "a script has no tokenizer"
         return self.live.tokenize(draft.text, draft.mode, allow_special=draft.allow_special)
@@ -157,7 +164,7 @@ def scripted_run(example: Example, config: EngineConfig) -> Run:
     return Run(trace, config, is_stuck=is_stuck)
 
 
-def _naming(append: Callable[[Event], None], names: dict[int, bytes]) -> Callable[[Event], None]:
+def _naming(append: Callable[[Event], None], names: Mapping[int, bytes]) -> Callable[[Event], None]:
     """A script's tokens are numbers; their names go where a tokenizer's bytes would stand."""
 
     def bytes_of(token_ids: Sequence[int]) -> tuple[bytes, ...]:

@@ -22,6 +22,7 @@ from views.runs import Draft, Run, scripted_run
 from views.text import Text
 
 _CHOICES, _RUN = "choices", "run"
+START, NO_DRAFT = Cursor(0, 0), Draft()
 
 
 @dataclass
@@ -30,10 +31,10 @@ class Choices:
 
     language: str = "en"
     example: str = DOC_EXAMPLE
-    cursor: Cursor = Cursor(0, 0)
+    cursor: Cursor = START
     block_id: int | None = None
     panel_is_open: bool = False
-    draft: Draft = Draft()
+    draft: Draft = NO_DRAFT
     asked: dict[str, Any] = field(default_factory=dict)  # by the browser, not done yet
     sequence: int = 0  # of the latest target that was reached
     num_cleared: int = 0  # prompts that were added, so that the form empties itself
@@ -115,7 +116,7 @@ def _begin(config: EngineConfig, drafts: list[Draft]) -> None:
         begun = _recorded(choices().example) if is_known else scripted_run(chosen, config)
     st.session_state[_RUN] = begun
     choices().block_id = None
-    choices().cursor = begun.trace.last if chosen.needs_model else begun.trace.after_update(0)
+    choices().cursor = begun.trace.last if chosen.needs_model else begun.first_sight()
 
 
 def _read_example() -> None:
@@ -132,13 +133,12 @@ def _read_step() -> None:
     given = st.query_params.get("step")
     if begun.live is not None:
         if given is not None:
-            note = text()("notice.live_step", given=address.quoted(given))
-            choices().notices["note"] = note
+            choices().notices["note"] = text()("notice.live_step", given=address.quoted(given))
         return
-    cursor, note = address.read_cursor(st.query_params, begun.trace, text())
+    cursor, complaint = address.read_cursor(st.query_params, begun.trace, text())
     choices().cursor = cursor or choices().cursor
-    if note:
-        choices().notices["note"] = note
+    if complaint:
+        choices().notices["note"] = complaint
 
 
 # What the browser asks for ----------------------------------------------------------------------
@@ -236,6 +236,12 @@ def open_example(name: str) -> None:
 
 def take_example(key: str) -> None:
     open_example(st.session_state[key])
+
+
+def retry_model() -> None:
+    choices().notices.pop("error", None)
+    choices().model_is_seen = False
+    loader().retry()
 
 
 def toggle_panel() -> None:

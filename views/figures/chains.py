@@ -34,9 +34,7 @@ def _row(state: State, request: RequestState, text: Text) -> dict[str, Any]:
     hashes = request.block_hashes
     size = state.block_size
     num_hits = _num_hit_links(state, request)
-    links = [
-        _link(state, request, index, hit=index < num_hits) for index in range(len(hashes))
-    ]
+    links = [_link(state, request, index, hit=index < num_hits) for index in range(len(hashes))]
     head, tail = folded(links, HEAD, TAIL)
     num_partial = request.num_tokens - len(hashes) * size
     return {
@@ -77,15 +75,21 @@ def _link(state: State, request: RequestState, index: int, *, hit: bool) -> dict
 
 
 def _sentence(request: RequestState, num_hashes: int, size: int, text: Text) -> str:
+    """Of a request that goes on; a finished one only shows what is left of its chain."""
     lookup = request.lookup
+    if request.is_finished:
+        return ""
     if lookup is None:
         return text("chains.not_looked_up")
-    found = text(
-        "chains.found", step=lookup.step, hit=lookup.num_hit_tokens // size, of=num_hashes
+    return text(
+        "chains.found",
+        step=lookup.step,
+        hit=lookup.num_hit_tokens // size,
+        of=num_hashes,
+        reason=_reason(lookup, text),
     )
-    return f"{found} {_reason(lookup, text)}"
 
 
 def _reason(lookup: Lookup, text: Text) -> str:
     missed = short_hash(lookup.missed_hash) if lookup.missed_hash else ""
-    return text(f"stop_reason.{lookup.stop_reason}", hash=missed, token=lookup.num_hit_tokens)
+    return text(f"chain_stop.{lookup.stop_reason}", hash=missed)

@@ -64,9 +64,7 @@ LOSSES = (events.AllocationFailed, events.RequestPreempted, events.RequestUnsche
 
 
 def _request_added(event: events.RequestAdded, text: Text) -> str:
-    return text.count(
-        "event.RequestAdded", len(event.prompt_token_ids), request=event.request_id
-    )
+    return text.count("event.RequestAdded", len(event.prompt_token_ids), request=event.request_id)
 
 
 def _request_aborted(event: events.RequestAborted, text: Text) -> str:
@@ -176,14 +174,16 @@ def _allocation_failed(event: events.AllocationFailed, text: Text) -> str:
 
 
 def _request_unscheduled(event: events.RequestUnscheduled, text: Text) -> str:
-    return text(
-        "event.RequestUnscheduled", request=event.request_id, n=event.num_tokens_given_back
-    )
+    return text("event.RequestUnscheduled", request=event.request_id, n=event.num_tokens_given_back)
 
 
 def _request_preempted(event: events.RequestPreempted, text: Text) -> str:
     if event.for_request_id in (None, event.request_id):
-        key = "event.RequestPreempted.self" if event.for_request_id else "event.RequestPreempted.reset"
+        key = (
+            "event.RequestPreempted.self"
+            if event.for_request_id
+            else "event.RequestPreempted.reset"
+        )
         return text(key, request=event.request_id)
     return text("event.RequestPreempted", request=event.request_id, other=event.for_request_id)
 
@@ -248,9 +248,7 @@ def _blocks_freed(event: events.BlocksFreed, text: Text) -> str:
 def _step_ended(event: events.StepEnded, text: Text) -> str:
     if not event.requests:
         return text("event.StepEnded", step=event.step)
-    return text(
-        "event.StepEnded.stats", step=event.step, hits=event.hits, queries=event.queries
-    )
+    return text("event.StepEnded.stats", step=event.step, hits=event.hits, queries=event.queries)
 
 
 TELLERS: dict[type[Event], Tell] = {

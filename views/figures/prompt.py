@@ -33,7 +33,11 @@ WORDS = (
 
 def prompt_form(text: Text) -> dict[str, Any]:
     """The form without tokens."""
-    return {"words": {word: text.named("prompt", word) for word in WORDS}, "pieces": [], "count": ""}
+    return {
+        "words": {word: text.named("prompt", word) for word in WORDS},
+        "pieces": [],
+        "count": "",
+    }
 
 
 def prompt_tokens(
@@ -50,7 +54,9 @@ def prompt_tokens(
     for place, (token_id, piece) in enumerate(zip(token_ids, drawn)):
         if place and place % block_size == 0:
             pieces.append({"end": True})
-        pieces.append({"i": place, "id": token_id, "drawn": drawn_runs(piece), "shared": piece.shared})
+        pieces.append(
+            {"i": place, "id": token_id, "drawn": drawn_runs(piece), "shared": piece.shared}
+        )
         if token_id in special:
             pieces[-1]["special"] = True
     if len(token_ids) > MAX_PIECES:

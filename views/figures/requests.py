@@ -159,5 +159,7 @@ def drawn_runs(piece: Piece) -> str | list[list[str]]:
 
 def _folded_words(hidden: Sequence[dict[str, Any]], text: Text) -> str:
     counts = Counter(token[1] for block in hidden for token in block["tokens"])
-    parts = [f"{counts[name]} {text.named('token_state', name)}" for name in TOKEN_STATES if counts[name]]
+    parts = [
+        f"{counts[name]} {text.named('token_state', name)}" for name in TOKEN_STATES if counts[name]
+    ]
     return text("requests.folded", n=len(hidden), parts=", ".join(parts))

@@ -53,9 +53,7 @@ def _row(
     }
 
 
-def _cell(
-    state: State, block_id: int, index: int, *, hit: bool, touched: bool
-) -> dict[str, Any]:
+def _cell(state: State, block_id: int, index: int, *, hit: bool, touched: bool) -> dict[str, Any]:
     block = state.blocks.get(block_id)
     cell: dict[str, Any] = {
         "block": block_id,

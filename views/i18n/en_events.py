@@ -5,6 +5,7 @@ MESSAGES: dict[str, str] = {
     "stop_reason.end": "That is every full block there is.",
     "stop_reason.cap": "It stops there, so that at least one token is left to compute.",
     "stop_reason.groups": "Another KV-cache group allows no longer hit.",
+    "stop_reason.eagle": "The last block found is dropped: the drafter must see its tokens computed.",
     "stop_reason.skipped": "The cache was not asked: this request does not read it, or caching is off.",
     "event.RequestAdded.one": "{request} arrives with {n} token.",
     "event.RequestAdded.other": "{request} arrives with {n} tokens.",

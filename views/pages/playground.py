@@ -24,8 +24,7 @@ def _page() -> None:
         _panel()
     run = session.run()
     if run is None:
-        notices()
-        st.info(session.text()("model.waiting"))
+        _waiting()
     else:
         _stage()
     session.loader().start()
@@ -53,6 +52,16 @@ def _header() -> None:
             key="panel",
             on_click=session.toggle_panel,
         )
+
+
+def _waiting() -> None:
+    text, failure = session.text(), session.loader().failure
+    if failure is None:
+        st.info(text("model.waiting"))
+    else:
+        session.choices().notices["error"] = text("model.failed", reason=failure)
+        st.button(text("model.retry"), key="retry", on_click=session.retry_model)
+    notices()
 
 
 def _panel() -> None:

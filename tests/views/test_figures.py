@@ -1,0 +1,161 @@
+"""Every figure on the recorded workloads, and what a few of them must say."""
+
+import base64
+import json
+
+import pytest
+
+from engine.trace.state import Cursor
+from tests.views.runs import NAMES, doc_moment, golden_trace, moments
+from views.figures.block import block
+from views.figures.chains import chains
+from views.figures.moment import moment_at
+from views.figures.narration import narration
+from views.figures.numbers import numbers
+from views.figures.pool import pool
+from views.figures.queue import queue
+from views.figures.requests import requests
+from views.figures.tables import tables
+from views.figures.transport import transport
+from views.text import Text
+from views.theme import BLOCK_STATES
+
+TEXT = Text("en")
+CHUNK, WITH_HIT = 3, 6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_draws_every_recorded_workload(name):
+    trace = golden_trace(name)
+    for moment in moments(trace):
+        for figure in (requests, tables, chains, pool, queue):
+            json.dumps(figure(moment, TEXT, selected=1))
+        json.dumps(numbers(moment, TEXT))
+        for block_id in (None, 0, 1, 2, moment.state.num_blocks - 1, 10**9):
+            json.dumps(block(moment, TEXT, selected=block_id))
+    for step in range(0, trace.num_steps, max(1, trace.num_steps // 30)):
+        cursor = trace.after_update(step)
+        assert all(line["text"] for line in narration(trace, cursor, TEXT)["lines"])
+        json.dumps(transport(trace, cursor, TEXT, can_go_on=False))
+
+
+def find(step, kind):
+    """The cursor just after the first event of this kind in the step of the A-O example."""
+    trace = golden_trace("doc_example")
+    for sub_step in range(trace.num_sub_steps(step)):
+        if any(type(event).__name__ == kind for event in trace.events(step, sub_step)):
+            return Cursor(step, sub_step + 1)
+    raise AssertionError(f"no {kind} in step {step}")
+
+
+def at(step, kind):
+    return moment_at(golden_trace("doc_example"), find(step, kind))
+
+
+def test_the_second_request_of_the_example_hits_two_blocks_and_takes_two():
+    moment = at(3, "BlocksTaken")
+    assert sorted(moment.touched_blocks) == [6, 7]
+    cells = pool(moment, TEXT)["cells"]
+    assert [cell["state"] for cell in cells] == [
+        *("null", "shared", "shared", "used", "used", "used", "used", "used"),
+        *("unused", "unused", "unused"),
+    ]
+    assert [cell["ref"] for cell in cells[1:4]] == [2, 2, 1]
+    row = tables(moment, TEXT)["rows"][1]
+    assert [cell["block"] for cell in row["head"]] == [1, 2, 6, 7]
+
+
+def test_a_hash_is_registered_before_its_keys_and_values_are_computed():
+    before, after = at(0, "BlocksCached"), at(0, "SlotsWritten")
+    assert [cell.get("hash") for cell in pool(before, TEXT)["cells"][1:5]] == [
+        *("unwritten", "unwritten", "unwritten", None)
+    ]
+    assert [cell.get("hash") for cell in pool(after, TEXT)["cells"][1:5]] == [
+        *("valid", "valid", "valid", None)
+    ]
+
+
+def test_tokens_are_cut_where_blocks_end_and_coloured_by_what_happened_to_them():
+    card = requests(at(3, "StepScheduled"), TEXT)["cards"][1]
+    states = [[token[1] for token in part["tokens"]] for part in card["blocks"]]
+    assert [part["block"] for part in card["blocks"]] == [1, 2, 6, 7]
+    assert states == [["hit"] * 4, ["hit"] * 4, ["now"] * 4, ["now"] * 2]
+    assert ["hit", "hit 8"] in card["facts"]
+
+
+def test_the_chain_says_where_the_lookup_stopped_and_why():
+    row = chains(at(3, "PrefixLookedUp"), TEXT)["rows"][1]
+    assert row["request"] == "request1"
+    assert [link["state"] for link in row["head"]] == ["hit", "hit", "absent"]
+    assert [link.get("stop", False) for link in row["head"]] == [False, False, True]
+    assert row["partial"] == "2 of 4, no hash"
+    assert row["sentence"].startswith("Step 3: 2 of 3 blocks hit; …")
+
+
+def test_the_queue_names_the_next_victim_and_what_is_forgotten_with_it():
+    fresh = queue(doc_moment(0, 1), TEXT)
+    assert fresh["victim"] == "Taken next: block 1, which holds nothing that could be hit."
+    moment = at(6, "BlocksTaken")
+    payload = queue(moment, TEXT)
+    assert [node["block"] for node in payload["head"]] == [7, 6]
+    assert payload["victim"].startswith("Taken next: block 7. With it goes hash ")
+    assert payload["moves"] == ["8, 9, 10, 5, 4 left the head."]
+
+
+def test_a_touched_block_leaves_the_queue_from_where_it_stood():
+    assert queue(at(6, "BlocksTouched"), TEXT)["moves"] == [
+        "1, 2, 3 left from where they stood (a hit)."
+    ]
+
+
+def test_a_block_tells_its_content_hash_parent_holders_and_whether_it_is_valid():
+    facts = dict(block(at(3, "SlotsWritten"), TEXT, selected=2)["facts"])
+    assert facts["ref_cnt"] == "2"
+    assert facts["held by"] == "request0, request1"
+    assert facts["parent"].endswith(" in block 1")
+    assert facts["K and V"] == "valid, all 4 slots written"
+    assert len(facts["hash"]) == 64
+
+
+def test_the_null_block_and_an_unused_one_explain_themselves():
+    assert "never given" in block(doc_moment(0, 1), TEXT, selected=0)["facts"][0][1]
+    assert "not been used" in block(doc_moment(0, 1), TEXT, selected=9)["facts"][0][1]
+
+
+def test_sentences_name_vllms_functions():
+    lines = narration(golden_trace("doc_example"), find(6, "BlocksTaken"), TEXT)
+    line = lines["lines"][lines["current"]]
+    assert line["text"] == (
+        "request2 takes blocks 8, 9, 10, 5, 4 from the head of the free queue. "
+        "Block 4 forgets what it held."
+    )
+    assert line["functions"] == ["BlockPool.get_new_blocks"]
+
+
+def test_a_large_pool_is_one_byte_a_block():
+    moment = doc_moment(0, 0)
+    trace = golden_trace("big_pool_131928")
+    for moment in moments(trace, at_most=3):
+        payload = pool(moment, TEXT)
+        codes = base64.b64decode(payload["states"])
+        assert len(codes) == 131_928
+        assert codes[0] == BLOCK_STATES.index("null")
+        used = sum(code in (BLOCK_STATES.index("used"), BLOCK_STATES.index("shared")) for code in codes)
+        assert used == moment.state.num_used_blocks
+
+
+def test_a_position_counts_sub_steps_and_every_finished_step_has_an_end():
+    trace = golden_trace("doc_example")
+    payload = transport(trace, Cursor(1, 0), TEXT, can_go_on=False)
+    assert payload["position"] == trace.num_sub_steps(0)
+    assert payload["step"] == 0, "the start of a step is the end of the one before"
+    assert len(payload["ends"]) == trace.num_steps
+    assert payload["ends"][-1] == payload["last"] == trace.num_positions - 1
+
+
+def test_numbers_say_what_they_are_a_share_of():
+    shown = {n["name"]: n for n in numbers(at(3, "StepEnded"), TEXT)["numbers"]}
+    assert shown["cache usage"]["value"] == "70%"
+    assert shown["cache usage"]["beside"] == "7 of 10"
+    assert shown["prefix hit rate"]["beside"] == "8 of 29"
+    assert shown["tokens / budget"]["value"] == "7 / 64"

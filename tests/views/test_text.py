@@ -1,0 +1,92 @@
+"""The catalogue: no key is missing, none is left over, and no sentence stands in a page."""
+
+import ast
+import re
+import string
+
+import pytest
+
+from engine.trace import events
+from tests.source_tree import modules_under
+from views.figures import narration
+from views.i18n import en
+from views.text import LANGUAGES, Text
+
+# Families whose last word comes from the trace or from a table: text.named(family, name).
+FAMILIES = {
+    "about": None,
+    "block_state": None,
+    "example": None,
+    "key": None,
+    "key_does": None,
+    "link_state": None,
+    "notice_kind": None,
+    "number": None,
+    "number_hint": None,
+    "prompt": None,
+    "settings": None,
+    "speed": None,
+    "status": None,
+    "token_state": None,
+    "transport": None,
+}
+COMPOSED = ("stop_reason.", "chain_stop.", "event.AdmissionStopped.", "event.RequestFinished.")
+
+
+def written_keys():
+    """Every text that looks like a key, anywhere in the views."""
+    return {
+        node.value
+        for module in modules_under("views", "app")
+        if not module.name.startswith("views.i18n")
+        for node in ast.walk(module.tree())
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.fullmatch(r"[a-z_]+(\.[A-Za-z_]+)+", node.value)
+    }
+
+
+def test_every_key_that_a_page_names_is_in_the_catalogue():
+    first_words = {key.split(".")[0] for key in en.MESSAGES}
+    for key in written_keys():
+        if key.split(".")[0] in first_words:
+            assert key in en.MESSAGES or f"{key}.other" in en.MESSAGES, key
+
+
+def test_no_key_is_left_over():
+    used = written_keys()
+    for key in en.MESSAGES:
+        base = re.sub(r"\.(one|other)$", "", key)
+        family = key.rsplit(".", 1)[0]
+        known = base in used or family in FAMILIES or key.startswith(COMPOSED)
+        assert known, f"{key} is used nowhere"
+
+
+def test_every_event_has_a_sentence():
+    kinds = {
+        kind
+        for kind in vars(events).values()
+        if isinstance(kind, type) and issubclass(kind, events.Event) and kind is not events.Event
+    }
+    assert set(narration.TELLERS) == kinds
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_languages_have_the_same_keys_and_the_same_gaps_to_fill(language):
+    messages = Text(language).messages
+    assert messages.keys() == en.MESSAGES.keys()
+    for key, message in messages.items():
+        assert gaps(message) == gaps(en.MESSAGES[key]), key
+
+
+def gaps(message):
+    return {name for _, name, _, _ in string.Formatter().parse(message) if name is not None}
+
+
+def test_a_user_s_braces_stay_braces():
+    assert "{steps}" in Text()("event.RequestAborted", request="{steps}")
+
+
+def test_long_lists_keep_their_ends():
+    assert Text().ids(range(1, 4)) == "1, 2, 3"
+    assert Text().ids(range(1, 41)) == "1, 2, 3, 4, 5, 6 … 40 (40)"

@@ -1,0 +1,67 @@
+"""Tokens as a reader can tell them apart."""
+
+import pytest
+
+from views.figures.tokens import BYTES, CODE, SIGN, pieces, request_pieces
+
+FAMILY = "👨‍👩‍👧‍👦"
+
+
+def labels(*token_bytes):
+    return [piece.label for piece in pieces(tuple(token_bytes))]
+
+
+def test_spaces_newlines_and_tabs_have_signs():
+    assert labels(b" the", b"\n", b"\t ", b"\r") == ["␣the", "↵", "⇥␣", "␍"]
+    assert pieces((b" the",))[0].runs == (("␣", SIGN), ("the", ""))
+
+
+def test_many_equal_signs_are_counted():
+    assert labels(b" " * 12, b"     ") == ["␣×12", "␣␣␣␣␣"]
+
+
+def test_a_piece_of_a_character_shows_its_bytes_and_knows_the_whole():
+    man = "👨".encode()
+    drawn = pieces((man[:2], man[2:3], man[3:]))
+    assert [piece.label for piece in drawn] == ["F0 9F", "91", "A8"]
+    assert {piece.shared for piece in drawn} == {"👨"}
+    assert {piece.runs[0][1] for piece in drawn} == {BYTES}
+
+
+def test_a_border_inside_a_character_leaves_the_rest_of_the_token_readable():
+    text = "a吾b".encode()
+    drawn = pieces((text[:2], text[2:]))
+    assert [piece.label for piece in drawn] == ["aE5", "90 BEb"]
+    assert [piece.shared for piece in drawn] == ["吾", "吾"]
+
+
+@pytest.mark.parametrize("text", [FAMILY, "🇯🇵", "👍🏽", "你好，世界", "Z̸͓͝a̵l̷g̶o̸", "שלום", "\u202eabc"])
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_nothing_is_replaced_and_nothing_is_empty(text, size):
+    raw = text.encode()
+    cut = tuple(raw[start : start + size] for start in range(0, len(raw), size))
+    drawn = pieces(cut)
+    assert len(drawn) == len(cut)
+    assert all(piece.label for piece in drawn)
+    assert not any("\ufffd" in piece.label for piece in drawn)
+
+
+def test_what_cannot_be_seen_is_written_as_its_code_point():
+    assert labels("\u202e".encode(), "\u200d".encode(), b"\x00", "\ufe0f".encode()) == [
+        *("U+202E", "U+200D", "U+0000", "U+FE0F")
+    ]
+    assert pieces((b"\x00",))[0].runs[0][1] == CODE
+
+
+def test_a_mark_without_its_letter_gets_a_circle_to_sit_on():
+    assert labels("\u0338".encode()) == ["◌\u0338"]
+    assert labels("e\u0301".encode()) == ["e\u0301"]
+
+
+def test_bytes_that_make_no_character_are_shown_as_they_are():
+    assert labels(b"\xff\xfe", b"\xf0\x9f") == ["FF FE", "F0 9F"]
+
+
+def test_without_bytes_a_token_is_its_number():
+    assert [piece.label for piece in request_pieces([7, 8], [])] == ["7", "8"]
+    assert [piece.label for piece in request_pieces([7, 8], [b"a", b"b"])] == ["a", "b"]
