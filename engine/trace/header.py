@@ -33,6 +33,11 @@ class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     created: str | None = None  # date and time; left out of every comparison
     title: str | None = None
 
+    def __post_init__(self) -> None:
+        """The settings as they come back from a file: lists where there were tuples."""
+        config = msgspec.json.decode(msgspec.json.encode(self.config))
+        msgspec.structs.force_setattr(self, "config", config)
+
 
 class _Signature(msgspec.Struct):
     """What is read before anything else is believed."""

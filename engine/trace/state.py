@@ -163,13 +163,12 @@ class State:
     def live_requests(self) -> dict[str, RequestState]:
         return {id_: request for id_, request in self.requests.items() if not request.is_finished}
 
-    def snapshot(self, *, all_free_ids: bool = False) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """The picture in the form of the recorded runs (SEMANTICS 2), plus what they leave out.
 
         `Engine.snapshot()` builds the same from the engine's own objects; both must be equal
         after every step.
         """
-        ids = list(self.free_queue()) if all_free_ids else self._ends_of_long_free_queue()
         used_or_hashed = sorted(
             id_ for id_, block in self.blocks.items() if block.ref_cnt or block.block_hash
         )
@@ -178,7 +177,7 @@ class State:
             "waiting": list(self.waiting),
             "running": list(self.running),
             "requests": {id_: request.snapshot() for id_, request in live.items()},
-            "free_queue": {"len": self.num_free_blocks, "ids": ids},
+            "free_queue": self._queue_snapshot(),
             "num_free_blocks": self.num_free_blocks,
             "usage": self.usage,
             "blocks": [
@@ -195,12 +194,12 @@ class State:
             "spec_token_ids": {id_: list(request.spec_token_ids) for id_, request in live.items()},
         }
 
-    def _ends_of_long_free_queue(self) -> list[int]:
-        """The recorded runs leave out the middle of the queue of a pool above 512 blocks."""
+    def _queue_snapshot(self) -> dict[str, Any]:
+        """All ids of a small pool's free queue; the ends of a large one's, which may overlap."""
         if self.num_blocks <= 512:
-            return list(self.free_queue())
-        first, last = self.free_queue_ends(64, 64)
-        return first + last
+            return {"len": self.num_free_blocks, "ids": list(self.free_queue())}
+        head, tail = self.free_queue_ends(64, 0)[0], self.free_queue_ends(0, 64)[1]
+        return {"len": self.num_free_blocks, "head": head, "tail": tail}
 
     def is_cached(self, block_id: int) -> bool:
         block = self.blocks.get(block_id)
