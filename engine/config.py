@@ -15,7 +15,9 @@ from engine.errors import ConfigError
 HASH_ALGOS = ("sha256", "sha256_cbor", "xxhash", "xxhash_cbor")
 POLICIES = ("fcfs", "priority")
 GROUP_TYPES = ("full", "sliding", "chunked_local", "mla", "mamba", "cross", "sink_full")
-MIN_TEMPERATURE = 0.01  # vLLM 0.17.1 raises smaller positive temperatures to this: sampling_params.py
+MIN_TEMPERATURE = (
+    0.01  # vLLM 0.17.1 raises smaller positive temperatures to this: sampling_params.py
+)
 MAX_NUM_BLOCKS = 4_000_000
 
 
@@ -50,6 +52,26 @@ def one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
 def boolean(name: str, value: object) -> None:
     if not isinstance(value, bool):
         raise ConfigError(f"{name}={value!r} is neither true nor false")
+
+
+def check_token_ids(token_ids: object, vocab_size: int) -> tuple[int, ...]:
+    """`token_ids` as a tuple if it is a list of whole numbers below `vocab_size`, not empty."""
+    if not isinstance(token_ids, list | tuple):
+        raise ConfigError(f"token ids must be a list of whole numbers, not {token_ids!r:.80}")
+    if not token_ids:
+        raise ConfigError("the prompt cannot be empty: give at least one token id")
+    for index, token_id in enumerate(token_ids):
+        if isinstance(token_id, bool) or not isinstance(token_id, int):
+            raise ConfigError(
+                f"token id {token_id!r:.80} at index {index} is not a whole number: "
+                f"give ids from 0 to {vocab_size - 1}"
+            )
+        if not 0 <= token_id < vocab_size:
+            raise ConfigError(
+                f"token id {token_id} at index {index} is outside the vocabulary: "
+                f"give ids from 0 to {vocab_size - 1}"
+            )
+    return tuple(token_ids)
 
 
 class GroupConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -210,12 +232,16 @@ class SamplingParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         whole_number("max_tokens", self.max_tokens, 1)
         temperature = finite_number("temperature", self.temperature)
         if temperature < 0:
-            raise ConfigError(f"temperature={self.temperature} is negative: 0 is greedy, 1 is neutral")
+            raise ConfigError(
+                f"temperature={self.temperature} is negative: 0 is greedy, 1 is neutral"
+            )
         if 0 < temperature < MIN_TEMPERATURE:
             msgspec.structs.force_setattr(self, "temperature", MIN_TEMPERATURE)
         whole_number("top_k", self.top_k, 0)
         if not 0 < finite_number("top_p", self.top_p) <= 1:
-            raise ConfigError(f"top_p={self.top_p} is out of range: it must be above 0 and at most 1")
+            raise ConfigError(
+                f"top_p={self.top_p} is out of range: it must be above 0 and at most 1"
+            )
         whole_number("seed", self.seed, 0, 2**63 - 1)
         boolean("ignore_eos", self.ignore_eos)
         if not isinstance(self.stop, tuple) or not all(

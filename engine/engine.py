@@ -1,28 +1,32 @@
 """The engine: a step is schedule, run, update.
 
-    engine = Engine(config, runner)
-    engine.add_request("a", prompt_token_ids, sampling=SamplingParams(max_tokens=8))
-    while engine.has_unfinished_requests:
-        for output in engine.step():
-            print(output.request_id, output.token_ids)
+engine = Engine(config, runner)
+engine.add_request("a", prompt_token_ids, sampling=SamplingParams(max_tokens=8))
+while engine.has_unfinished_requests:
+    for output in engine.step():
+        print(output.request_id, output.token_ids)
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from engine.config import EngineConfig, SamplingParams, whole_number
+from engine.config import EngineConfig, SamplingParams, check_token_ids, whole_number
+from engine.core.admission import check_admissible
 from engine.core.block_hash import BlockHasher
 from engine.core.kv_cache_spec import cdiv
 from engine.core.kv_events import KVCacheEvent
-from engine.core.output import ModelOutput, SchedulerOutput
-from engine.core.request import FINISH_REASONS, BlockTables, Request
+from engine.core.output import ModelOutput, RequestOutput, SchedulerOutput
+from engine.core.request import BlockTables, Request
 from engine.core.scheduler import Scheduler
+from engine.core.snapshot import snapshot
 from engine.core.stats import PrefixCacheStats
 from engine.errors import ConfigError
+from engine.replay import replay
 from engine.trace.events import (
     CacheReset,
     Emit,
+    Event,
     RequestAborted,
     SettingChanged,
     SlotsWritten,
@@ -31,6 +35,7 @@ from engine.trace.events import (
     ignore,
 )
 
+STEP_TIMES = ("schedule_s", "run_s", "update_s")
 CHANGEABLE_SETTINGS = ("max_num_batched_tokens", "max_num_seqs", "long_prefill_token_threshold")
 
 
@@ -55,15 +60,6 @@ class Runner(Protocol):
         """The request is gone."""
 
 
-class RequestOutput(NamedTuple):
-    """What a request gained in one step."""
-
-    request_id: str
-    token_ids: tuple[int, ...]
-    finish_reason: str | None
-    num_cached_tokens: int
-
-
 class ResetResult(NamedTuple):
     ok: bool
     preempted: list[str]
@@ -75,13 +71,21 @@ class Engine:
     Not thread-safe: one caller at a time. vLLM 0.17.1: v1/engine/core.py EngineCore
     """
 
-    def __init__(self, config: EngineConfig, runner: Runner, *, emit: Emit = ignore) -> None:
+    def __init__(
+        self,
+        config: EngineConfig,
+        runner: Runner,
+        *,
+        emit: Emit = ignore,
+        none_hash: bytes | None = None,
+    ) -> None:
+        """`none_hash`: parent of every first block, to repeat a run whose hash_seed is None."""
         self.config = config
         self.runner = runner
         self.emit = emit
         self.scheduler = Scheduler(config, emit=emit)
         self.hasher = (
-            BlockHasher(config.hash_algo, config.hash_seed, config.block_size)
+            BlockHasher(config.hash_algo, config.hash_seed, config.block_size, none_hash)
             if config.enable_prefix_caching
             else None
         )
@@ -120,8 +124,12 @@ class Engine:
         about the prompt's text.
         """
         sampling = sampling or SamplingParams()
-        self._check_prompt(request_id, prompt_token_ids, sampling)
+        if request_id in self.scheduler.requests:
+            raise ConfigError(f"request id {request_id!r} is taken: choose another")
         whole_number("priority", priority, -(2**31), 2**31)
+        check_token_ids(list(prompt_token_ids), self.runner.vocab_size)
+        specs = self.scheduler.kv_cache_manager.specs
+        check_admissible(self.config, specs, len(prompt_token_ids), sampling.max_tokens)
         request = Request(
             request_id,
             prompt_token_ids,
@@ -138,39 +146,6 @@ class Engine:
         self._is_idle = False
         self.emit(request.to_event(self.step_index, **(text_fields or {})))
         self.scheduler.add_request(request)
-
-    def _check_prompt(
-        self, request_id: str, token_ids: Sequence[int], sampling: SamplingParams
-    ) -> None:
-        if request_id in self.scheduler.requests:
-            raise ConfigError(f"request id {request_id!r} is taken: choose another")
-        check_token_ids(token_ids, self.runner.vocab_size)
-        limit = self.config.max_model_len
-        if len(token_ids) >= limit:
-            raise ConfigError(
-                f"the prompt has {len(token_ids)} tokens, but max_model_len={limit} leaves room "
-                f"for {limit - 1} and one answer: shorten it or raise max_model_len"
-            )
-        if self.config.refuse_oversized:
-            self._check_fits_pool(len(token_ids), sampling.max_tokens)
-
-    def _check_fits_pool(self, num_prompt_tokens: int, max_tokens: int) -> None:
-        """Refuse what would be admitted, outgrow the whole pool, and wait for ever."""
-        num_tokens = min(num_prompt_tokens + max_tokens, self.config.max_model_len) - 1
-        usable = self.config.num_blocks - 1
-        needed = sum(
-            spec.max_blocks_per_request(num_tokens, self.config.max_num_batched_tokens)
-            if cdiv(num_tokens, spec.block_size) > usable
-            else cdiv(num_tokens, spec.block_size)
-            for spec in self.scheduler.kv_cache_manager.specs
-        )
-        if needed > usable:
-            raise ConfigError(
-                f"{num_prompt_tokens} prompt tokens and up to {max_tokens} new ones need {needed} "
-                f"blocks of {self.config.block_size} tokens, but the pool has {usable}: raise "
-                f"num_blocks to {needed + 1}, lower max_tokens, or shorten the prompt "
-                f"(vLLM would preempt the request and let it wait for ever)"
-            )
 
     def abort(self, request_id: str, *, phase: str = "before") -> bool:
         """Drop a request; False if it is unknown or finished. Its cached blocks stay cached."""
@@ -239,16 +214,7 @@ class Engine:
         """Append the new tokens and free who is finished."""
         assert self.scheduler_output is not None, "schedule() comes first"
         began = time.perf_counter()
-        grown = self.scheduler.update_from_output(self.scheduler_output, self._model_output)
-        self.outputs = [
-            RequestOutput(
-                request.request_id,
-                token_ids,
-                FINISH_REASONS.get(request.status),
-                request.num_cached_tokens,
-            )
-            for request, token_ids in grown
-        ]
+        self.outputs = self.scheduler.update_from_output(self.scheduler_output, self._model_output)
         for output in self.outputs:
             if output.finish_reason is not None:
                 self.runner.forget(output.request_id)
@@ -261,9 +227,9 @@ class Engine:
         assert self.scheduler_output is not None, "schedule() comes first"
         manager = self.scheduler.kv_cache_manager
         self.stats, self.kv_events = manager.take_stats(), manager.take_events()
-        counters = {name: getattr(self.stats, name) for name in PrefixCacheStats.__slots__}
-        times = {name: round(seconds, 6) for name, seconds in self._times.items()}
-        self.emit(StepEnded(self.step_index, **counters, **times))
+        counters = [getattr(self.stats, name) for name in PrefixCacheStats.__slots__]
+        times = [round(self._times.get(name, 0.0), 6) for name in STEP_TIMES]
+        self.emit(StepEnded(self.step_index, *counters, *times))
         output = self.scheduler_output
         self._is_idle = not output.scheduled and not output.preempted
         self.step_index += 1
@@ -273,6 +239,35 @@ class Engine:
         """Requests wait, the latest step did nothing, and so no later step ever will."""
         return self._is_idle and self.has_unfinished_requests
 
+    @property
+    def stuck_reason(self) -> str | None:
+        """One sentence about a standstill: who waits for how many blocks of how many."""
+        if not self.is_stuck:
+            return None
+        head = self.scheduler.waiting.peek()
+        size = self.config.block_size
+        needed = cdiv(head.num_tokens, size)
+        usable = self.config.num_blocks - 1
+        num_behind = len(self.scheduler.waiting) - 1
+        behind = f", and {num_behind} more wait behind it" if num_behind else ""
+        return (
+            f"nothing can run any more: {head.request_id} stands at the head of the waiting queue "
+            f"with {head.num_tokens} tokens, which need {needed} blocks or more while the pool has "
+            f"{usable}{behind}; vLLM 0.17.1 waits like this for ever. Abort {head.request_id}, or "
+            f"begin a run with more blocks."
+        )
+
+    # Replay -----------------------------------------------------------------------------------
+
+    def replay(self, events: Iterable[Event], until: int | None = None) -> None:
+        """Re-execute the inputs of a recorded run on this new engine, up to step `until`.
+
+        Recorded tokens are forced, so K and V are rebuilt and the same tokens come out whatever
+        the sampling was. TraceError if the run takes another course than the recorded one.
+        """
+        assert self.step_index == 0, "replay needs a new engine"
+        replay(self, events, until)
+
     # The engine's own picture -----------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
@@ -280,65 +275,4 @@ class Engine:
 
         `State.snapshot` builds the same from folded events; both must be equal (SEMANTICS 2).
         """
-        scheduler = self.scheduler
-        manager = scheduler.kv_cache_manager
-        pool = manager.pool
-        listed = [
-            (id_, block)
-            for id_, block in enumerate(pool.blocks)
-            if id_ and (block.ref_cnt or block.cache_key)
-        ]
-        requests = scheduler.requests
-        return {
-            "waiting": [request.request_id for request in scheduler.waiting],
-            "running": [request.request_id for request in scheduler.running],
-            "requests": {
-                id_: {
-                    "status": request.status.value,
-                    "num_computed_tokens": request.num_computed_tokens,
-                    "num_tokens": request.num_tokens,
-                    "num_cached_tokens": request.num_cached_tokens,
-                    "num_preemptions": request.num_preemptions,
-                    "blocks": [list(table) for table in manager.get_block_tables(id_)],
-                }
-                for id_, request in requests.items()
-            },
-            "free_queue": _queue_snapshot(pool),
-            "num_free_blocks": pool.num_free_blocks,
-            "usage": pool.usage,
-            "blocks": [
-                [id_, block.ref_cnt, block.cache_key.hex() if block.cache_key else None]
-                for id_, block in listed
-            ],
-            "cached": {key.hex(): list(ids) for key, ids in pool.cached.items()},
-            "invalid_blocks": [id_ for id_, b in listed if b.cache_key and not b.kv_valid],
-            "token_ids": {id_: list(request.token_ids) for id_, request in requests.items()},
-            "block_hashes": {
-                id_: [hash_.hex() for hash_ in request.block_hashes]
-                for id_, request in requests.items()
-            },
-            "spec_token_ids": {id_: list(r.spec_token_ids) for id_, r in requests.items()},
-        }
-
-
-def _queue_snapshot(pool: Any, ends: int = 64, whole_up_to: int = 512) -> dict[str, Any]:
-    """All ids of a small pool's free queue; the ends of a large one's."""
-    queue = pool.free_queue
-    if pool.num_blocks <= whole_up_to:
-        return {"len": len(queue), "ids": list(queue)}
-    first = [id_ for id_, _ in zip(queue, range(ends), strict=False)]
-    last = [id_ for id_, _ in zip(reversed(queue), range(ends), strict=False)]
-    return {"len": len(queue), "head": first, "tail": last[::-1]}
-
-
-def check_token_ids(token_ids: Sequence[int], vocab_size: int) -> None:
-    """ConfigError unless these are token ids of the vocabulary, at least one."""
-    if not token_ids:
-        raise ConfigError("the prompt is empty: it needs at least one token")
-    for place, token_id in enumerate(token_ids):
-        if isinstance(token_id, bool) or not isinstance(token_id, int):
-            raise ConfigError(f"token {place} is {token_id!r}: token ids are whole numbers")
-        if not 0 <= token_id < vocab_size:
-            raise ConfigError(
-                f"token {place} has id {token_id}, but ids go from 0 to {vocab_size - 1}"
-            )
+        return snapshot(self.scheduler)

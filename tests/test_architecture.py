@@ -66,10 +66,15 @@ ROOMS: dict[str, Room] = {
     "engine.core.block_hash": CORE._replace(packages=("cbor2", "xxhash")),
     "engine.runner": RUNNER,
     "engine.runner.attention.paged_triton": RUNNER._replace(packages=("torch", "triton")),
-    "engine.engine": Room(ours=("engine.core", "engine.runner", "engine.trace", *SETTINGS)),
+    "engine.engine": Room(
+        ours=("engine.core", "engine.runner", "engine.trace", "engine.replay", *SETTINGS)
+    ),
+    "engine.replay": Room(ours=("engine.engine", "engine.core", "engine.trace", *SETTINGS)),
     "engine.workload": SCRIPTED,
-    "engine.conformance": SCRIPTED,
-    "engine.__main__": SCRIPTED,
+    "engine.recorded_run": SCRIPTED,
+    "engine.conformance": SCRIPTED._replace(ours=(*SCRIPTED.ours, "engine.recorded_run")),
+    # The command line runs what the page runs: a live source, imported once a model is wanted.
+    "engine.__main__": SCRIPTED._replace(ours=(*SCRIPTED.ours, "engine.sources.live")),
     "engine.questions": Room(ours=("engine.trace", "engine.core.block_hash")),
     "engine.sources": Room(ours=("engine",), packages=("zmq", "msgspec")),
     "lessons": Room(

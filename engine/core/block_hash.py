@@ -62,7 +62,7 @@ def extra_keys(
 ) -> ExtraKeys:
     """What besides tokens makes a block different: the adapter's name in every block, the salt in
     the first alone. vLLM 0.17.1: generate_block_hash_extra_keys"""
-    keys = (lora_name,) if lora_name else ()
+    keys: tuple[str, ...] = (lora_name,) if lora_name else ()
     if block_index == 0 and cache_salt:
         keys += (cache_salt,)
     return keys or None
@@ -86,10 +86,12 @@ def hash_input(
 class BlockHasher:
     """Extends the chain of a request; one per engine, shared by its requests."""
 
-    def __init__(self, algorithm: str, seed: str | None, block_size: int) -> None:
+    def __init__(
+        self, algorithm: str, seed: str | None, block_size: int, first_parent: bytes | None = None
+    ) -> None:
         self.algorithm = algorithm
         self.block_size = block_size
-        self.none_hash = none_hash(algorithm, seed)
+        self.none_hash = first_parent or none_hash(algorithm, seed)
         self._serialise, self._digest = HASH_ALGORITHMS[algorithm]
 
     def extend(self, request: "Request") -> None:

@@ -33,6 +33,7 @@ class KVCacheManager:
             drops_last_hit_block=config.spec is not None and config.spec.drops_last_hit_block,
         )
         self.managers = self.coordinator.managers
+        self.num_lookahead_tokens = config.spec.num_lookahead_tokens if config.spec else 0
         self.no_hit = Hit(0, tuple(() for _ in self.managers))
         self.no_blocks: Blocks = tuple(() for _ in self.managers)
         self.stats = PrefixCacheStats()
@@ -132,8 +133,10 @@ class KVCacheManager:
         `hit` is given when a waiting request is admitted. Blocks that have left a window are
         released even if the allocation fails afterwards (SEMANTICS 6).
         """
-        request_id = request.request_id
         num_computed = request.num_computed_tokens
+        if num_computed + num_new_tokens <= request.num_quiet_tokens:
+            return self.no_blocks  # most steps of a decode
+        request_id = request.request_id
         if hit is not None:
             num_computed = min(num_computed + hit.num_tokens, self.max_model_len)
         num_tokens = num_computed + num_new_tokens
@@ -163,6 +166,10 @@ class KVCacheManager:
             new_ids = self.no_blocks
         if self.enable_caching:
             self.cache_blocks(request, min(num_tokens, request.num_tokens))
+        request.num_quiet_tokens = min(
+            manager.get_num_quiet_tokens(request_id, self.num_lookahead_tokens)
+            for manager in self.managers
+        )
         return new_ids
 
     def cache_blocks(self, request: Request, num_tokens: int) -> None:
@@ -172,6 +179,7 @@ class KVCacheManager:
 
     def free(self, request: Request) -> None:
         """Release all blocks of the request; their hashes stay until they are taken again."""
+        request.num_quiet_tokens = 0
         self.coordinator.free(request.request_id)
 
     # Whole cache ------------------------------------------------------------------------------
@@ -187,9 +195,7 @@ class KVCacheManager:
         """Per group, the leading blocks that all requests share (for cascade attention)."""
         if not self.enable_caching:
             return tuple(0 for _ in self.managers)
-        return tuple(
-            manager.get_num_common_prefix_blocks(request_id) for manager in self.managers
-        )
+        return tuple(manager.get_num_common_prefix_blocks(request_id) for manager in self.managers)
 
     def get_block_tables(self, request_id: str) -> tuple[list[int], ...]:
         """The request's table per group: logical index -> block id."""

@@ -127,7 +127,8 @@ def spec_of(group: GroupConfig, default_block_size: int, **sizes: Any) -> KVCach
     """The spec of a configured group; `sizes` are num_kv_heads, head_size, dtype_bytes, ..."""
     if group.type not in SPEC_TYPES:
         raise ConfigError(f"kv_groups.type={group.type!r} is unknown: {', '.join(SPEC_TYPES)}")
-    reach = {"sliding": {"window": group.window}, "chunked_local": {"chunk": group.chunk}}
-    return SPEC_TYPES[group.type](
-        block_size=group.block_size or default_block_size, **reach.get(group.type, {}), **sizes
-    )
+    if group.type == "sliding":
+        sizes["window"] = group.window
+    if group.type == "chunked_local":
+        sizes["chunk"] = group.chunk
+    return SPEC_TYPES[group.type](block_size=group.block_size or default_block_size, **sizes)

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from engine.core.request import Request
 
 
-@dataclass(slots=True, frozen=True)
-class ScheduledRequest:
+class ScheduledRequest(NamedTuple):
     """One request's share of a step.
 
     vLLM 0.17.1: v1/core/sched/output.py NewRequestData, CachedRequestData
@@ -37,8 +37,7 @@ class SchedulerOutput:
     total_num_scheduled_tokens: int
 
 
-@dataclass(slots=True, frozen=True)
-class SampledTokens:
+class SampledTokens(NamedTuple):
     """What the model drew for one request in one step."""
 
     token_ids: tuple[int, ...]
@@ -54,3 +53,12 @@ class ModelOutput:
     """Sampled tokens by request id; a request still in prefill has no entry."""
 
     sampled: Mapping[str, SampledTokens] = field(default_factory=dict)
+
+
+class RequestOutput(NamedTuple):
+    """What a request gained in one step. vLLM 0.17.1: v1/engine/__init__.py EngineCoreOutput"""
+
+    request_id: str
+    token_ids: tuple[int, ...]
+    finish_reason: str | None
+    num_cached_tokens: int

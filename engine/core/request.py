@@ -52,6 +52,7 @@ class Request:
         "num_computed_tokens",
         "num_preemptions",
         "num_prompt_tokens",
+        "num_quiet_tokens",
         "priority",
         "request_id",
         "sampling",
@@ -92,6 +93,7 @@ class Request:
         self.num_computed_tokens = 0  # KV is in the cache, or will be after the current step
         self.num_cached_tokens = -1  # hit at the first admission; -1 before it
         self.num_preemptions = 0
+        self.num_quiet_tokens = 0  # up to here its blocks suffice: KVCacheManager.allocate_slots
         self.spec_token_ids: tuple[int, ...] = ()
         self.hasher = hasher
         self.emit = emit

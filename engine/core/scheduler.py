@@ -7,9 +7,16 @@ vLLM 0.17.1: v1/core/sched/scheduler.py Scheduler
 """
 
 from engine.config import EngineConfig
+from engine.core.batch import Batch
 from engine.core.coordinator import Hit
-from engine.core.kv_cache_manager import KVCacheManager
-from engine.core.output import ModelOutput, SampledTokens, ScheduledRequest, SchedulerOutput
+from engine.core.kv_cache_manager import Blocks, KVCacheManager
+from engine.core.output import (
+    ModelOutput,
+    RequestOutput,
+    SampledTokens,
+    ScheduledRequest,
+    SchedulerOutput,
+)
 from engine.core.request import FINISH_REASONS, Request, RequestStatus
 from engine.core.request_queue import REQUEST_QUEUES
 from engine.trace.events import (
@@ -89,7 +96,7 @@ class Scheduler:
 
     def schedule(self, step: int) -> SchedulerOutput:
         """Choose the batch of this step, and take and cache its blocks, before the model runs."""
-        batch = _Batch(self.max_num_batched_tokens)
+        batch = Batch(self.max_num_batched_tokens)
         self._schedule_running(batch)
         if batch.preempted:
             self._note_stop("preempted")
@@ -107,11 +114,12 @@ class Scheduler:
         self.emit(StepScheduled(step, total, common))
         return SchedulerOutput(scheduled, batch.preempted, common, total)
 
-    def _schedule_running(self, batch: "_Batch") -> None:
+    def _schedule_running(self, batch: Batch) -> None:
         """Serve running requests in list order; preempt when blocks are short."""
         threshold = self.long_prefill_token_threshold
         max_computed = self.config.max_model_len - 1
         allocate, emit = self.kv_cache_manager.allocate_slots, self.emit
+        no_blocks, lookahead = self.kv_cache_manager.no_blocks, self.num_lookahead_tokens
         index = 0
         while index < len(self.running) and batch.budget > 0:
             request = self.running[index]
@@ -123,29 +131,53 @@ class Scheduler:
             if count == 0:
                 index += 1
                 continue
-            block_ids = allocate(request, count, None, self.num_lookahead_tokens)
-            while block_ids is None:
-                victim = self._choose_victim()
-                if batch.unschedule(victim):
-                    index -= 1
-                    self.kv_cache_manager.pool.cancel_writes(victim.request_id)
-                    emit(RequestUnscheduled(victim.request_id, batch.given_back))
-                self._preempt(victim, request.request_id)
-                batch.preempted.append(victim.request_id)
-                if victim is request:
-                    return
-                block_ids = allocate(request, count, None, self.num_lookahead_tokens)
+            block_ids = allocate(request, count, None, lookahead)
+            if block_ids is None:
+                block_ids, num_unscheduled = self._preempt_until_it_fits(request, count, batch)
+                if block_ids is None:
+                    return  # it preempted itself, and that ends the loop
+                index -= num_unscheduled
             drafts = request.spec_token_ids
             if drafts:
                 num_drafts = max(0, count + computed - len(request.token_ids))
                 drafts, request.spec_token_ids = drafts[:num_drafts], ()
             request_id = request.request_id
             batch.rows[request_id] = ScheduledRequest(
-                request, "running", count, computed, block_ids if any(block_ids) else None, drafts
+                request,
+                "running",
+                count,
+                computed,
+                None if block_ids is no_blocks else block_ids,
+                drafts,
             )
             batch.budget -= count
             emit(RequestScheduled(request_id, count, computed, drafts))
             index += 1
+
+    def _preempt_until_it_fits(
+        self, request: Request, count: int, batch: Batch
+    ) -> tuple[Blocks | None, int]:
+        """Preempt victims until `request` gets its blocks; None when it became one itself.
+
+        Also how many victims had been scheduled in this step already: as many places the running
+        list has moved back.
+        """
+        num_unscheduled = 0
+        block_ids = None
+        while block_ids is None:
+            victim = self._choose_victim()
+            if batch.unschedule(victim):
+                num_unscheduled += 1
+                self.kv_cache_manager.pool.cancel_writes(victim.request_id)
+                self.emit(RequestUnscheduled(victim.request_id, batch.given_back))
+            self._preempt(victim, request.request_id)
+            batch.preempted.append(victim.request_id)
+            if victim is request:
+                return None, num_unscheduled
+            block_ids = self.kv_cache_manager.allocate_slots(
+                request, count, None, self.num_lookahead_tokens
+            )
+        return block_ids, num_unscheduled
 
     def _choose_victim(self) -> Request:
         """Remove from running the one to preempt: the last, or the first of the worst rank."""
@@ -165,7 +197,7 @@ class Scheduler:
         self.kv_cache_manager.free(request)
         self.emit(RequestQueued(request.request_id, self.waiting.give_back(request)))
 
-    def _admit_waiting(self, batch: "_Batch") -> None:
+    def _admit_waiting(self, batch: Batch) -> None:
         """Admit from the head of the waiting queue until something does not fit."""
         set_aside: list[Request] = []
         loras = {row.request.lora_name for row in batch.rows.values() if row.request.lora_name}
@@ -184,7 +216,7 @@ class Scheduler:
                 loras.add(adapter)
         self.waiting.put_aside_back(set_aside)
 
-    def _admit(self, request: Request, hit: Hit, batch: "_Batch") -> bool:
+    def _admit(self, request: Request, hit: Hit, batch: Batch) -> bool:
         """Move the head of the waiting queue to running; False if it does not fit now."""
         count = request.num_tokens - hit.num_tokens
         if 0 < self.long_prefill_token_threshold < count:
@@ -225,28 +257,31 @@ class Scheduler:
 
     def update_from_output(
         self, output: SchedulerOutput, model_output: ModelOutput
-    ) -> list[tuple[Request, tuple[int, ...]]]:
-        """Append the sampled tokens; free who is finished at once. (request, its new tokens)."""
-        outputs: list[tuple[Request, tuple[int, ...]]] = []
-        num_finished = 0
-        sampled = model_output.sampled
+    ) -> list[RequestOutput]:
+        """Append the sampled tokens; free who is finished at once. What each request gained."""
+        outputs: list[RequestOutput] = []
+        any_finished = False
+        sampled, is_running = model_output.sampled, RequestStatus.RUNNING
         for row in output.scheduled:
             request = row.request
-            tokens = sampled.get(request.request_id)
-            if tokens is None or request.status is not RequestStatus.RUNNING:
+            request_id = request.request_id
+            tokens = sampled.get(request_id)
+            if tokens is None or request.status is not is_running:
                 continue  # still in prefill, or aborted while the model ran
             num_rejected = 0
             if row.spec_token_ids:
                 num_rejected = len(row.spec_token_ids) + 1 - len(tokens.token_ids)
                 request.num_computed_tokens -= num_rejected
             kept = self._append_tokens(request, tokens, num_rejected)
-            outputs.append((request, kept))
-            if request.status is not RequestStatus.RUNNING:
-                num_finished += 1
-                self.emit(RequestFinished(request.request_id, FINISH_REASONS[request.status]))
+            reason = None
+            if request.status is not is_running:
+                any_finished = True
+                reason = FINISH_REASONS[request.status]
+                self.emit(RequestFinished(request_id, reason))
                 self.free(request)
-        if num_finished:
-            self.running = [r for r in self.running if r.status is RequestStatus.RUNNING]
+            outputs.append(RequestOutput(request_id, kept, reason, request.num_cached_tokens))
+        if any_finished:
+            self.running = [r for r in self.running if r.status is is_running]
         return outputs
 
     def _append_tokens(
@@ -256,56 +291,27 @@ class Scheduler:
 
         TokensSampled is emitted first: the hash of a block that a token fills follows it.
         """
-        kept = sampled.token_ids
+        kept, stopped, text, token_bytes, logprobs, top_logprobs = sampled
         status = RequestStatus.RUNNING
         num_tokens = len(request.token_ids)
+        most = min(request.max_total_tokens, self.config.max_model_len)
         for count, token_id in enumerate(kept, start=1):
-            status = self._status_after(request, token_id, num_tokens + count)
-            if status is not RequestStatus.RUNNING:
-                kept = kept[:count]
-                break
-        if sampled.stopped and status is RequestStatus.RUNNING:
+            if token_id in request.stop_token_ids:
+                status = RequestStatus.FINISHED_STOPPED
+            elif num_tokens + count >= most:
+                status = RequestStatus.FINISHED_LENGTH_CAPPED
+            else:
+                continue
+            kept = kept[:count]
+            break
+        if stopped and status is RequestStatus.RUNNING:
             status = RequestStatus.FINISHED_STOPPED
         self.emit(
             TokensSampled(
-                request.request_id,
-                kept,
-                num_rejected,
-                sampled.text,
-                sampled.token_bytes,
-                sampled.logprobs,
-                sampled.top_logprobs,
+                request.request_id, kept, num_rejected, text, token_bytes, logprobs, top_logprobs
             )
         )
         for token_id in kept:
             request.append_token(token_id)
         request.status = status
         return kept
-
-    def _status_after(self, request: Request, token_id: int, num_tokens: int) -> RequestStatus:
-        """The request's status once `token_id` is its token number `num_tokens`."""
-        if token_id in request.stop_token_ids:
-            return RequestStatus.FINISHED_STOPPED
-        if num_tokens >= request.max_total_tokens or num_tokens >= self.config.max_model_len:
-            return RequestStatus.FINISHED_LENGTH_CAPPED
-        return RequestStatus.RUNNING
-
-
-class _Batch:
-    """The batch while it is being put together."""
-
-    def __init__(self, budget: int) -> None:
-        self.budget = budget
-        self.rows: dict[str, ScheduledRequest] = {}
-        self.preempted: list[str] = []
-        self.given_back = 0
-
-    def unschedule(self, request: Request) -> bool:
-        """Take a victim's row and tokens back, if it has any in this step."""
-        row = self.rows.pop(request.request_id, None)
-        if row is None:
-            return False
-        self.given_back = row.num_scheduled_tokens
-        self.budget += row.num_scheduled_tokens
-        return True
-

@@ -138,6 +138,13 @@ class SingleTypeManager:
         self.pool.cache_full_blocks(request, full)
         self.num_cached_blocks[request.request_id] = num_full
 
+    def get_num_quiet_tokens(self, request_id: str, num_lookahead_tokens: int) -> int:
+        """Up to how many tokens the request needs no block, fills none and leaves none behind."""
+        num_held = len(self.block_tables.get(request_id, ()))
+        num_cached = self.num_cached_blocks.get(request_id, 0)
+        room = num_held * self.block_size - num_lookahead_tokens
+        return min(room, (num_cached + 1) * self.block_size - 1)
+
     # Release ----------------------------------------------------------------------------------
 
     def remove_skipped_blocks(self, request_id: str, num_computed_tokens: int) -> None:
@@ -182,6 +189,9 @@ class SlidingWindowManager(SingleTypeManager):
 
     has_common_prefix = False
 
+    def get_num_quiet_tokens(self, request_id: str, num_lookahead_tokens: int) -> int:
+        return 0  # a block may leave the window at any step
+
     def get_num_skipped_tokens(self, num_computed_tokens: int) -> int:
         assert isinstance(self.spec, SlidingWindowSpec)
         return max(0, num_computed_tokens - self.spec.window + 1)
@@ -225,6 +235,9 @@ class ChunkedLocalAttentionManager(SingleTypeManager):
     """
 
     has_common_prefix = False
+
+    def get_num_quiet_tokens(self, request_id: str, num_lookahead_tokens: int) -> int:
+        return 0  # a block may leave the chunk at any step
 
     def get_num_skipped_tokens(self, num_computed_tokens: int) -> int:
         assert isinstance(self.spec, ChunkedLocalAttentionSpec)

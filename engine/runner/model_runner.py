@@ -38,7 +38,7 @@ class PagedStep:
         value: Tensor,
         *,
         scale: float,
-        options: dict[str, Any],  # noqa: ARG002  # the plan knows the layer's window
+        options: dict[str, Any],  # the plan knows the layer's window
     ) -> Tensor:
         return self.backend.forward(
             query, key, value, self.kv_caches[layer], plan=self.plans[layer], scale=scale

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+from engine.config import check_token_ids
 from engine.errors import ConfigError
 from engine.runner.token_bytes import vocabulary_bytes
 
@@ -155,26 +156,6 @@ class Tokenizer:
         encoding = self._encode_rendered(text)
         pairs = zip(encoding.ids, encoding.offsets, strict=True)
         return [span for id_, span in pairs if id_ in self._special]
-
-
-def check_token_ids(token_ids: object, vocab_size: int) -> tuple[int, ...]:
-    """`token_ids` as a tuple if it is a list of whole numbers below `vocab_size`, not empty."""
-    if not isinstance(token_ids, list | tuple):
-        raise ConfigError(f"token ids must be a list of whole numbers, not {token_ids!r:.80}")
-    if not token_ids:
-        raise ConfigError("the prompt cannot be empty: give at least one token id")
-    for index, token_id in enumerate(token_ids):
-        if isinstance(token_id, bool) or not isinstance(token_id, int):
-            raise ConfigError(
-                f"token id {token_id!r:.80} at index {index} is not a whole number: "
-                f"give ids from 0 to {vocab_size - 1}"
-            )
-        if not 0 <= token_id < vocab_size:
-            raise ConfigError(
-                f"token id {token_id} at index {index} is outside the vocabulary: "
-                f"give ids from 0 to {vocab_size - 1}"
-            )
-    return tuple(token_ids)
 
 
 def _check_text(text: object) -> None:

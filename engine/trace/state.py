@@ -130,13 +130,7 @@ class State:
     def free_queue_ends(self, head: int, tail: int) -> tuple[list[int], list[int]]:
         """The first `head` and the last `tail` ids without walking what lies between."""
         first = list(itertools.islice(self.free_queue(), head))
-        room = min(tail, max(0, self.num_free_blocks - len(first)))
-        last = list(itertools.islice(reversed(self.freed), room))
-        unused_end = self.num_blocks
-        while len(last) < room:
-            unused_end -= 1
-            last.append(unused_end)
-        return first, last[::-1]
+        return first, self._queue_tail(min(tail, self.num_free_blocks - len(first)))
 
     def block_tokens(self, block_id: int) -> tuple[int, ...]:
         """Token ids whose K and V lie in the block now, as far as they were written."""
@@ -198,8 +192,15 @@ class State:
         """All ids of a small pool's free queue; the ends of a large one's, which may overlap."""
         if self.num_blocks <= 512:
             return {"len": self.num_free_blocks, "ids": list(self.free_queue())}
-        head, tail = self.free_queue_ends(64, 0)[0], self.free_queue_ends(0, 64)[1]
-        return {"len": self.num_free_blocks, "head": head, "tail": tail}
+        head = list(itertools.islice(self.free_queue(), 64))
+        return {"len": self.num_free_blocks, "head": head, "tail": self._queue_tail(64)}
+
+    def _queue_tail(self, count: int) -> list[int]:
+        """The last `count` ids of the free queue, or all of a shorter one."""
+        last = list(itertools.islice(reversed(self.freed), count))
+        unused = range(self.num_blocks - 1, self.next_unused - 1, -1)
+        last += itertools.islice(unused, count - len(last))
+        return last[::-1]
 
     def is_cached(self, block_id: int) -> bool:
         block = self.blocks.get(block_id)

@@ -1,0 +1,181 @@
+"""A run on a real model, growing step by step. Importing this imports torch."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.config import EngineConfig, GroupConfig, SamplingParams
+from engine.core.kv_cache_spec import FullAttentionSpec, KVCacheSpec, SlidingWindowSpec
+from engine.core.sizing import KVCachePlan, plan_kv_cache
+from engine.engine import Engine
+from engine.errors import ConfigError
+from engine.runner.model_loader import LoadedModel, load_model
+from engine.runner.model_runner import ModelRunner
+from engine.sources.source import Tokenized
+from engine.trace.header import TraceHeader
+from engine.trace.trace import Trace
+
+__all__ = ["LiveSource", "load_model"]
+
+ENGINE_VERSION = "vLLM 0.17.1 bookkeeping"
+MAX_PROMPT_CHARACTERS = 50_000
+MAX_POOL_BYTES = 4 << 30
+
+
+def plan_for(model: LoadedModel, block_size: int) -> KVCachePlan:
+    """How the model's layers share a pool: one group, or several for a hybrid model."""
+    sizes = {
+        "num_kv_heads": model.num_kv_heads,
+        "head_size": model.head_size,
+        "dtype_bytes": model.dtype.itemsize,
+    }
+    return plan_kv_cache(
+        [
+            FullAttentionSpec(block_size, **sizes)
+            if window is None
+            else SlidingWindowSpec(block_size, **sizes, window=window)
+            for window in model.windows
+        ]
+    )
+
+
+def _group_config(spec: KVCacheSpec) -> GroupConfig:
+    if isinstance(spec, SlidingWindowSpec):
+        return GroupConfig(type="sliding", window=spec.window)
+    return GroupConfig(type="full")
+
+
+class LiveSource:
+    """One engine of one visitor on a model that many share.
+
+    `recompute_invalid_hits` is on: an engine that answers must not read K and V that nobody
+    computed (SEMANTICS 13). Not thread-safe: one caller at a time.
+    """
+
+    def __init__(self, model: LoadedModel, config: EngineConfig) -> None:
+        """ConfigError if the settings do not fit the model or the memory."""
+        plan = plan_for(model, config.block_size)
+        self.model = model
+        self.config = self._fit(config, plan)
+        self._check_pool_bytes(plan)
+        self.runner = ModelRunner(
+            model,
+            num_blocks=config.num_blocks,
+            block_size=config.block_size,
+            groups=plan.groups,
+            max_model_len=self.config.max_model_len,
+        )
+        self.trace = Trace(self._header())
+        self.engine = Engine(
+            self.config,
+            self.runner,
+            emit=self.trace.emit,
+            none_hash=bytes.fromhex(self.trace.header.none_hash or ""),
+        )
+        self._num_added = 0
+
+    def _fit(self, config: EngineConfig, plan: KVCachePlan) -> EngineConfig:
+        """The settings with the model's groups filled in and its length respected."""
+        mapping = config.to_mapping()
+        if config.kv_groups is not None:
+            raise ConfigError("kv_groups come from the model: leave them out")
+        if config.max_model_len > self.model.max_model_len:
+            raise ConfigError(
+                f"max_model_len={config.max_model_len} exceeds the {self.model.max_model_len} "
+                f"positions of {self.model.name}: lower it to {self.model.max_model_len}"
+            )
+        if len(plan.specs) > 1 or isinstance(plan.specs[0], SlidingWindowSpec):
+            mapping["kv_groups"] = [_group_config(spec) for spec in plan.specs]
+        return EngineConfig.from_mapping({**mapping, "recompute_invalid_hits": True})
+
+    def _check_pool_bytes(self, plan: KVCachePlan) -> None:
+        needed = plan.pool_bytes(self.config.num_blocks)
+        if needed > MAX_POOL_BYTES:
+            most = MAX_POOL_BYTES // plan.bytes_per_block
+            raise ConfigError(
+                f"num_blocks={self.config.num_blocks} of {self.config.block_size} tokens take "
+                f"{needed:,} bytes with this model, more than the {MAX_POOL_BYTES:,} allowed: "
+                f"lower num_blocks to {most}"
+            )
+
+    def _header(self) -> TraceHeader:
+        from engine.core.block_hash import none_hash
+
+        fields = self.runner.header_fields()
+        return TraceHeader(
+            config=self.config.to_mapping(),
+            engine_version=ENGINE_VERSION,
+            model=fields["model"],
+            dtype=fields["dtype"],
+            device=fields["device"],
+            kernel=fields["kernel_path"],
+            tokenizer_id=fields["tokenizer_id"],
+            eos_token_ids=tuple(sorted(self.runner.eos_token_ids)),
+            none_hash=none_hash(self.config.hash_algo, self.config.hash_seed).hex(),
+            departs_from_vllm=("recompute_invalid_hits",),
+        )
+
+    @property
+    def has_unfinished_requests(self) -> bool:
+        return self.engine.has_unfinished_requests
+
+    @property
+    def stuck_reason(self) -> str | None:
+        """One sentence when nothing can ever be scheduled again although requests wait."""
+        return self.engine.stuck_reason
+
+    def tokenize(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
+        """What the model would get; ConfigError when the text is too long to be looked at."""
+        if len(text) > MAX_PROMPT_CHARACTERS:
+            raise ConfigError(
+                f"the prompt has {len(text):,} characters, but at most {MAX_PROMPT_CHARACTERS:,} "
+                f"are taken: shorten it"
+            )
+        return Tokenized(*self.model.tokenizer.encode(text, mode, allow_special=allow_special))
+
+    def add_request(
+        self,
+        text: str | Sequence[int],
+        *,
+        mode: str = "chat",
+        sampling: SamplingParams | None = None,
+        allow_special: bool = False,
+        **options: Any,
+    ) -> str:
+        """Queue a prompt, as text or as token ids; its request id. ConfigError if refused."""
+        if isinstance(text, str):
+            tokens = self.tokenize(text, mode, allow_special=allow_special)
+            typed = text
+        else:
+            tokens = Tokenized(*self.model.tokenizer.from_token_ids(list(text)))
+            typed, mode = None, "ids"
+        request_id = f"r{self._num_added}"
+        self.engine.add_request(
+            request_id,
+            tokens.token_ids,
+            sampling=sampling,
+            text_fields={
+                "prompt_text": typed,
+                "prompt_mode": mode,
+                "prompt_token_bytes": tokens.token_bytes,
+                "special_token_ids": tokens.special_token_ids,
+            },
+            **options,
+        )
+        self._num_added += 1
+        return request_id
+
+    def abort(self, request_id: str) -> bool:
+        return self.engine.abort(request_id)
+
+    def reset_prefix_cache(self) -> bool:
+        return self.engine.reset_prefix_cache().ok
+
+    def step(self) -> None:
+        """Let the engine do one step; its events are in the trace then."""
+        self.engine.step()
+
+    def peek_kv(
+        self, block_id: int, layer: int, head: int
+    ) -> tuple[list[list[float]], list[list[float]]]:
+        """K and V of one block, layer and KV head: [block_size][head_size] each."""
+        return self.runner.peek_kv(block_id, layer, head)
