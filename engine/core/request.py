@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from engine.config import SamplingParams
 from engine.core.block_hash import BlockHasher
-from engine.trace.events import BlockHashed, Emit, RequestAdded, ignore
+from engine.trace.events import BlockHashed, Emit, RequestAdded, TokensSampled, ignore
+
+if TYPE_CHECKING:
+    from engine.core.output import SampledTokens
 
 
 class RequestStatus(Enum):
@@ -82,7 +86,7 @@ class Request:
         self.token_ids = list(prompt_token_ids)  # prompt and outputs
         self.num_prompt_tokens = len(self.token_ids)
         self.sampling = sampling
-        self.max_total_tokens = self.num_prompt_tokens + sampling.max_tokens
+        self.max_total_tokens = self.num_prompt_tokens + sampling.max_tokens  # see add_request
         self.arrival_time = arrival_time
         self.priority = priority
         self.cache_salt = cache_salt
@@ -117,14 +121,36 @@ class Request:
     def output_token_ids(self) -> list[int]:
         return self.token_ids[self.num_prompt_tokens :]
 
-    def append_token(self, token_id: int) -> None:
-        """Add a sampled token and, when it fills a block, that block's hash."""
-        self.token_ids.append(token_id)
+    def append_sampled(self, sampled: "SampledTokens", num_rejected: int) -> tuple[int, ...]:
+        """Append tokens up to the one that finishes the request; those that were appended.
+
+        TokensSampled comes first, then the hash of a block that a token fills.
+        """
+        kept, stopped, text, token_bytes, logprobs, top_logprobs = sampled
+        status = RequestStatus.FINISHED_STOPPED if stopped else RequestStatus.RUNNING
+        num_tokens = len(self.token_ids)
+        for count, token_id in enumerate(kept, start=1):
+            if token_id in self.stop_token_ids:
+                status = RequestStatus.FINISHED_STOPPED
+            elif num_tokens + count >= self.max_total_tokens and not stopped:
+                status = RequestStatus.FINISHED_LENGTH_CAPPED
+            else:
+                continue
+            kept = kept[:count]
+            break
+        self.emit(
+            TokensSampled(
+                self.request_id, kept, num_rejected, text, token_bytes, logprobs, top_logprobs
+            )
+        )
+        self.token_ids.extend(kept)
         if len(self.token_ids) >= self.next_hash_at:
             first_new = len(self.block_hashes)
             self._hash_full_blocks()
             new_hashes = tuple(hash_.hex() for hash_ in self.block_hashes[first_new:])
             self.emit(BlockHashed(self.request_id, new_hashes))
+        self.status = status
+        return kept
 
     def _hash_full_blocks(self) -> None:
         if self.hasher is not None:

@@ -13,7 +13,6 @@ from engine.core.kv_cache_manager import Blocks, KVCacheManager
 from engine.core.output import (
     ModelOutput,
     RequestOutput,
-    SampledTokens,
     ScheduledRequest,
     SchedulerOutput,
 )
@@ -31,7 +30,6 @@ from engine.trace.events import (
     RequestSetAside,
     RequestUnscheduled,
     StepScheduled,
-    TokensSampled,
     ignore,
 )
 
@@ -58,6 +56,7 @@ class Scheduler:
     # Inputs -----------------------------------------------------------------------------------
 
     def add_request(self, request: Request) -> None:
+        request.max_total_tokens = min(request.max_total_tokens, self.config.max_model_len)
         self.requests[request.request_id] = request
         self.emit(RequestQueued(request.request_id, self.waiting.add(request)))
 
@@ -272,7 +271,7 @@ class Scheduler:
             if row.spec_token_ids:
                 num_rejected = len(row.spec_token_ids) + 1 - len(tokens.token_ids)
                 request.num_computed_tokens -= num_rejected
-            kept = self._append_tokens(request, tokens, num_rejected)
+            kept = request.append_sampled(tokens, num_rejected)
             reason = None
             if request.status is not is_running:
                 any_finished = True
@@ -283,35 +282,3 @@ class Scheduler:
         if any_finished:
             self.running = [r for r in self.running if r.status is is_running]
         return outputs
-
-    def _append_tokens(
-        self, request: Request, sampled: SampledTokens, num_rejected: int
-    ) -> tuple[int, ...]:
-        """Append tokens up to the one that finishes the request; those that were appended.
-
-        TokensSampled is emitted first: the hash of a block that a token fills follows it.
-        """
-        kept, stopped, text, token_bytes, logprobs, top_logprobs = sampled
-        status = RequestStatus.RUNNING
-        num_tokens = len(request.token_ids)
-        most = min(request.max_total_tokens, self.config.max_model_len)
-        for count, token_id in enumerate(kept, start=1):
-            if token_id in request.stop_token_ids:
-                status = RequestStatus.FINISHED_STOPPED
-            elif num_tokens + count >= most:
-                status = RequestStatus.FINISHED_LENGTH_CAPPED
-            else:
-                continue
-            kept = kept[:count]
-            break
-        if stopped and status is RequestStatus.RUNNING:
-            status = RequestStatus.FINISHED_STOPPED
-        self.emit(
-            TokensSampled(
-                request.request_id, kept, num_rejected, text, token_bytes, logprobs, top_logprobs
-            )
-        )
-        for token_id in kept:
-            request.append_token(token_id)
-        request.status = status
-        return kept
