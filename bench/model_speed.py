@@ -1,0 +1,136 @@
+"""Tokens a second on the default model: Pagewalk beside transformers, same weights, dtype, threads."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from bench import workloads
+from bench.measure import Timing, alternating_medians, print_table, rounded
+from bench.pagewalk import Pagewalk
+from bench.references import (
+    Prompts,
+    default_model_folder,
+    load_stock_model,
+    time_generate,
+    time_generate_batch,
+)
+from bench.vllm_run import run_vllm
+
+BATCHES = (1, 8, 32)
+DTYPE = "bfloat16"
+WARM_UP_TOKENS = 4
+
+Timed = Callable[[Prompts, int], Timing]  # prompts and new tokens for each
+
+
+class ModelBench:
+    """All contenders over one set of weights; the prompts are drawn once and shared."""
+
+    def __init__(self, model: str | None, num_threads: int, size: workloads.Size) -> None:
+        torch.set_num_threads(num_threads)
+        self.size = size
+        self.num_threads = num_threads
+        self.folder = model or default_model_folder()
+        stock = load_stock_model(self.folder, torch.bfloat16)
+        self.pagewalk = Pagewalk(self.folder, DTYPE)
+        self.contenders: dict[str, Timed] = {
+            "pagewalk": self.pagewalk.time,
+            "generate": functools.partial(time_generate, stock),
+            "generate_batch": functools.partial(time_generate_batch, stock),
+        }
+        self.decode_prompts = {batch: workloads.decode_prompts(batch) for batch in BATCHES}
+        self.prefill_prompt = workloads.random_prompt(workloads.PREFILL_TOKENS)
+        self.shared_prompts = workloads.shared_prefix_prompts()
+
+    def _medians(
+        self, prompts: Prompts, num_new_tokens: int, figure: Callable[[Timing], float]
+    ) -> dict[str, float]:
+        for timed in self.contenders.values():
+            timed(prompts, WARM_UP_TOKENS)
+        runs = {
+            name: lambda timed=timed: figure(timed(prompts, num_new_tokens))
+            for name, timed in self.contenders.items()
+        }
+        found = alternating_medians(runs, num_rounds=self.size.num_rounds)
+        return {name: rounded(value) for name, value in found.items()}
+
+    def _method(self, what: str) -> str:
+        rounds = self.size.num_rounds
+        return f"{what}; {DTYPE}, {self.num_threads} threads; median of {rounds} alternating rounds"
+
+    def decode(self) -> dict[str, Any]:
+        num_new_tokens = self.size.num_new_tokens
+        found = {
+            str(batch): self._medians(prompts, num_new_tokens, lambda timing: timing.decode_tok_s)
+            for batch, prompts in self.decode_prompts.items()
+        }
+        prompt = workloads.DECODE_PROMPT_TOKENS
+        print_table(
+            "Decode, tokens/s",
+            self._method(f"{prompt} prompt + {num_new_tokens} greedy tokens; after the first ones"),
+            ("batch", *self.contenders),
+            [(batch, *row.values()) for batch, row in found.items()],
+        )
+        return {"decode_tok_s": found}
+
+    def prefill(self) -> dict[str, Any]:
+        num_tokens = workloads.PREFILL_TOKENS
+        found = self._medians(
+            [self.prefill_prompt], 1, lambda timing: num_tokens / timing.first_token_s
+        )
+        print_table(
+            f"Prefill of {num_tokens}, tokens/s",
+            self._method("one prompt, until its first token; cold cache"),
+            tuple(found),
+            [tuple(found.values())],
+        )
+        return {"prefill_512_tok_s": found}
+
+    def shared_prefix(self) -> dict[str, Any]:
+        found = self._medians(
+            self.shared_prompts, workloads.SHARED_NEW_TOKENS, lambda timing: timing.total_s
+        )
+        what = (
+            f"{workloads.SHARED_REQUESTS} requests at once: {workloads.SHARED_PREFIX_TOKENS} shared "
+            f"+ {workloads.OWN_TOKENS} own + {workloads.SHARED_NEW_TOKENS} new tokens; cold cache"
+        )
+        print_table("Shared prefix, s", self._method(what), tuple(found), [tuple(found.values())])
+        return {"shared_prefix_s": found}
+
+    def recording(self) -> dict[str, Any]:
+        """Appending the events of a real run to a new trace, as a share of that run's time."""
+        share = self.pagewalk.recording_share(self.decode_prompts[8], self.size.num_new_tokens)
+        print_table(
+            "Recording, share of a model step",
+            "batch 8: seconds to append the run's own events to a trace / seconds of the run",
+            ("share",),
+            [(f"{share:.4%}",)],
+        )
+        return {"recording_share_of_step": share}
+
+    def vllm(self, python: str) -> dict[str, Any]:
+        work = {
+            "model": self.folder,
+            "dtype": DTYPE,
+            "num_threads": self.num_threads,
+            "num_rounds": self.size.num_rounds,
+            "num_new_tokens": self.size.num_new_tokens,
+            "decode": {str(batch): prompts for batch, prompts in self.decode_prompts.items()},
+            "prefill": self.prefill_prompt,
+            "shared_prefix": self.shared_prompts,
+            "num_shared_new_tokens": workloads.SHARED_NEW_TOKENS,
+            "scheduler": {
+                "prompts": workloads.scheduler_prompts(),
+                "num_steps": self.size.num_scheduler_steps,
+            },
+        }
+        found = run_vllm(python, work)
+        print_table(
+            f"vLLM {found['version']}, CPU backend, in its own process after the others",
+            self._method("the same prompts, eager, blocks of 16"),
+            ("figure", "value"),
+            [(name, found[name]) for name in found if name != "version"],
+        )
+        return found
