@@ -118,6 +118,7 @@ ROOMS: dict[str, Room] = {
     "views.runs": Room(
         ours=(
             "views.examples",
+            "views.figures.moment",
             "engine.sources",
             "engine.workload",
             "engine.trace",

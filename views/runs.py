@@ -9,12 +9,13 @@ import msgspec
 from engine.config import EngineConfig, SamplingParams
 from engine.errors import ConfigError
 from engine.sources.source import LiveRun, Tokenized
-from engine.trace.events import BlocksTaken, Event, RequestAdded, StepEnded, TokensSampled
+from engine.trace.events import BlocksTaken, Event, RequestAdded, TokensSampled
 from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun
 from views.examples import DEFAULT_MAX_TOKENS, Example
+from views.figures.moment import num_finished_steps
 from views.text import Text
 
 MAX_STEPS_AT_ONCE = 64
@@ -72,29 +73,29 @@ class Run:
         config: EngineConfig,
         *,
         live: LiveRun | None = None,
-        is_stuck: bool = False,
+        stuck_reason: str | None = None,
         lock: AbstractContextManager[Any] | None = None,
     ) -> None:
         self.trace = trace
         self.config = config
         self.live = live
         self.asked: list[Draft] = []
-        self._is_stuck = is_stuck
+        self._stuck_reason = stuck_reason
         self._lock = lock
 
     @property
     def can_go_on(self) -> bool:
-        return self.live is not None and self.live.has_unfinished_requests and not self.is_stuck
+        """Whether the engine behind this run has another step to give."""
+        return (
+            self.live is not None
+            and self.live.has_unfinished_requests
+            and self.live.stuck_reason is None
+        )
 
     @property
-    def is_stuck(self) -> bool:
-        return self._is_stuck or (self.live is not None and self.live.stuck_reason is not None)
-
-    def stuck_reason(self, text: Text) -> str | None:
+    def stuck_reason(self) -> str | None:
         """One sentence when nothing can ever be scheduled again although requests wait."""
-        if self.live is not None:
-            return self.live.stuck_reason
-        return text("notice.stuck") if self._is_stuck else None
+        return self._stuck_reason if self.live is None else self.live.stuck_reason
 
     def first_sight(self) -> Cursor:
         """Where a recorded run opens: the first blocks are just being handed out."""
@@ -143,25 +144,17 @@ class Run:
         return trace.cursor_at(max(0, wanted))
 
 
-def num_finished_steps(trace: Trace) -> int:
-    """Steps that are over. The last one may still be open: prompts came in, nothing ran yet."""
-    last = trace.num_steps - 1
-    if last < 0:
-        return 0
-    happened = trace.events(last, trace.num_sub_steps(last) - 1)
-    return last + 1 if happened and isinstance(happened[-1], StepEnded) else last
-
-
 def scripted_run(example: Example, config: EngineConfig) -> Run:
     """A scripted workload from start to end: no model, a few milliseconds."""
     workload = example.workload(config)
     trace = Trace(TraceHeader(config=config.to_mapping()))
     run = ScriptedRun(workload, emit=_naming(trace.append, example.token_names))
-    is_stuck = False
-    while not (run.is_over or is_stuck):
+    reason = None
+    while not (run.is_over or reason):
         run.step()
-        is_stuck = run.engine.is_stuck and run.engine.step_index > workload.last_input_step
-    return Run(trace, config, is_stuck=is_stuck)
+        if run.engine.step_index > workload.last_input_step:
+            reason = run.engine.stuck_reason
+    return Run(trace, config, stuck_reason=reason)
 
 
 def _naming(append: Callable[[Event], None], names: Mapping[int, bytes]) -> Callable[[Event], None]:

@@ -40,6 +40,7 @@ class Choices:
     num_cleared: int = 0  # prompts that were added, so that the form empties itself
     notices: dict[str, str] = field(default_factory=dict)  # kind -> sentence
     address_is_read: bool = False
+    num_looks: int = 0  # at how far the model is
     model_is_seen: bool = False  # ready or failed, and the page was drawn with that
 
 
@@ -71,7 +72,7 @@ def loader() -> Loader:
 def _live_run(config: EngineConfig) -> Run:
     live = importlib.import_module("engine.sources.live")
     source = live.LiveSource(loader().model, config)
-    return Run(source.trace, config, live=source, lock=loader().lock)
+    return Run(source.trace, source.config, live=source, lock=loader().lock)
 
 
 # The run ----------------------------------------------------------------------------------------

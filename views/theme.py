@@ -46,6 +46,15 @@ MEANINGS: dict[str, Meaning] = {
     "quiet": Meaning(Paint(None, "#615D55"), Paint(None, "#AAA79F")),
 }
 
+# Streamlit has no setting for the empty sides of a wide page (1.67), and the stage needs them.
+PAGE_STYLE = """<style>
+[data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"] {
+  padding-left: clamp(0.75rem, 1.9vw, 2.5rem); padding-right: clamp(0.75rem, 1.9vw, 2.5rem);
+}
+[data-testid="stBottomBlockContainer"] { padding-top: 0.25rem; padding-bottom: 0.75rem; }
+[data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"] { gap: 0.7rem; }
+</style>"""
+
 # One byte per block in the payload of a large pool, in this order.
 BLOCK_STATES = ("null", "unused", "free", "remembered", "used", "shared")
 TOKEN_STATES = ("hit", "computed", "now", "pending")

@@ -89,7 +89,7 @@ def test_the_chain_says_where_the_lookup_stopped_and_why():
     assert [link["state"] for link in row["head"]] == ["hit", "hit", "absent"]
     assert [link.get("stop", False) for link in row["head"]] == [False, False, True]
     assert row["partial"] == "2 of 4, no hash"
-    assert row["sentence"].startswith("Step 3: 2 of 3 blocks hit; …")
+    assert row["sentence"].startswith("Step 3: 2 of 3 blocks hit; #")
 
 
 def test_the_queue_names_the_next_victim_and_what_is_forgotten_with_it():
@@ -140,7 +140,9 @@ def test_a_large_pool_is_one_byte_a_block():
         codes = base64.b64decode(payload["states"])
         assert len(codes) == 131_928
         assert codes[0] == BLOCK_STATES.index("null")
-        used = sum(code in (BLOCK_STATES.index("used"), BLOCK_STATES.index("shared")) for code in codes)
+        used = sum(
+            code in (BLOCK_STATES.index("used"), BLOCK_STATES.index("shared")) for code in codes
+        )
         assert used == moment.state.num_used_blocks
 
 

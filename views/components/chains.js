@@ -13,12 +13,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
     attr(node, "title", label); attr(node, "aria-label", label);
   };
   const rows = part(root, "rows");
-  sync(rows, data.rows, () => { const r = el("div", "row"); r.append(el("div", "who"), el("div", "links"), el("div", "why")); return r; }, (node, row) => {
-    attr(node, "data-finished", row.finished); say(node.children[0], row.request); say(node.children[2], row.sentence);
+  sync(rows, data.rows, () => { const r = el("div", "row"); const l = el("div", "line"); l.append(el("div", "links"), el("div", "why")); r.append(el("div", "who"), l); return r; }, (node, row) => {
+    attr(node, "data-finished", row.finished); say(node.children[0], row.request); say(node.children[1].children[1], row.sentence);
     const links = [...row.head];
     if (row.num_hidden) links.push({ words: fill(data.hidden_word, { n: row.num_hidden }) }, ...row.tail);
     if (row.partial) links.push({ words: row.partial, state: "partial" });
-    sync(node.children[1], links, makeLink, setLink);
+    sync(node.children[1].children[0], links, makeLink, setLink);
   });
   rows.onclick = (e) => { const id = e.target.closest(".link")?.dataset.id; if (id !== undefined) setTriggerValue("picked", Number(id)); released(e); };
   // The same hash lights up in every chain.

@@ -11,6 +11,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const entries = [...data.legend, ["touched", data.legend_touched]];
   if (data.cells) entries.push(["hash", data.legend_hashed], ["unwritten", data.legend_unwritten]);
   legend(root, entries);
+  say(part(root, "quiet"), data.hint);
 }
 
 function cells(holder, data, pick) {

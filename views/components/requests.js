@@ -25,13 +25,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const cards = part(root, "cards");
   sync(cards, data.cards, makeCard, (node, card) => {
     attr(node, "data-touched", card.touched); attr(node, "data-status", card.status);
-    const [line, blocks, text] = node.children;
+    const [line, blocks] = node.children, text = line.querySelector(".made");
     say(line.children[0], card.id); say(line.children[1], card.word);
     sync(line.children[2], card.facts, () => el("span"), (fact, [kind, words]) => { attr(fact, "data-kind", kind); say(fact, words); });
     const shown = [...(card.blocks ?? [])];
     if (card.folded) shown.splice(card.fold_at, 0, { block: null, tokens: [], empty: 0, fold: card.folded });
     sync(blocks, shown, makeBlock, setBlock);
-    say(text, card.text);
+    say(text.firstChild, card.text); attr(text, "title", card.text); text.hidden = !card.text;
   });
   cards.onclick = (e) => { const id = e.target.closest(".block")?.dataset.id; if (id !== undefined) setTriggerValue("picked", Number(id)); released(e); };
   say(part(root, "empty"), data.empty); say(part(root, "quiet"), data.more);
@@ -41,6 +41,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 function makeCard() {
   const card = el("article", "request"), line = el("div", "line");
   line.append(el("h3"), el("span", "status"), el("span", "facts"));
-  card.append(line, el("div", "blocks"), el("div", "made"));
+  const made = el("span", "made"); made.append(el("bdi"));
+  line.append(made); card.append(line, el("div", "blocks"));
   return card;
 }

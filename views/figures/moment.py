@@ -30,6 +30,15 @@ def moment_at(trace: Trace, cursor: Cursor) -> Moment:
     return Moment(trace.at(cursor), tuple(happened))
 
 
+def num_finished_steps(trace: Trace) -> int:
+    """Steps that are over. The last one may still be open: prompts came in, nothing ran yet."""
+    last = trace.num_steps - 1
+    if last < 0:
+        return 0
+    happened = trace.events(last, trace.num_sub_steps(last) - 1)
+    return last + 1 if happened and isinstance(happened[-1], events.StepEnded) else last
+
+
 def named_blocks(event: Event) -> tuple[int, ...]:
     """The blocks that an event is about, without the null block."""
     ids: tuple[int, ...] = ()

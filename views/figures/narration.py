@@ -224,7 +224,7 @@ def _tokens_sampled(event: events.TokensSampled, text: Text) -> str:
 
 
 def _block_hashed(event: events.BlockHashed, text: Text) -> str:
-    hashes = ", ".join(short_hash(hash_) for hash_ in event.block_hashes)
+    hashes = ", #".join(short_hash(hash_) for hash_ in event.block_hashes)
     return text("event.BlockHashed", request=event.request_id, hashes=hashes)
 
 

@@ -21,6 +21,7 @@ def pool(moment: Moment, text: Text, *, selected: int | None = None) -> dict[str
         "selected": selected,
         "title": text("pool.title"),
         "summary": _summary(state, text),
+        "hint": text("block.hint") if selected is None else "",
         "legend": [[name, text.named("block_state", name)] for name in BLOCK_STATES],
         "legend_touched": text("pool.touched"),
         "legend_hashed": text("pool.hashed"),

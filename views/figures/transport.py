@@ -4,6 +4,7 @@ from typing import Any
 
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
+from views.figures.moment import num_finished_steps
 from views.text import Text
 
 SPEEDS = (("slow", 1600), ("normal", 800), ("fast", 250))  # name, milliseconds for each picture
@@ -13,7 +14,7 @@ KEYS = ("sub_step", "step", "play", "ends", "help")
 def transport(
     trace: Trace, cursor: Cursor, text: Text, *, can_go_on: bool, stuck: str | None = None
 ) -> dict[str, Any]:
-    """`position` counts the sub-steps of the run that have happened; `ends` has one per step.
+    """`position` counts the sub-steps of the run that have happened; `ends` has one per step that is over.
 
     A target beyond `last` asks the engine for more; one before it only moves the cursor.
     """
@@ -23,7 +24,7 @@ def transport(
         "last": trace.num_positions - 1,
         "ends": [
             trace.position(Cursor(step, trace.num_sub_steps(step)))
-            for step in range(trace.num_steps)
+            for step in range(num_finished_steps(trace))
         ],
         "step": cursor.step,
         "sub_step": cursor.sub_step,

@@ -1,7 +1,7 @@
 """What each event says, in English. `.one` and `.other` are chosen by the number that counts."""
 
 MESSAGES: dict[str, str] = {
-    "stop_reason.miss": "Hash …{hash} is not cached: everything from token {token} on must be computed.",
+    "stop_reason.miss": "Hash #{hash} is not cached: everything from token {token} on must be computed.",
     "stop_reason.end": "That is every full block there is.",
     "stop_reason.cap": "It stops there, so that at least one token is left to compute.",
     "stop_reason.groups": "Another KV-cache group allows no longer hit.",
@@ -15,7 +15,7 @@ MESSAGES: dict[str, str] = {
     "event.CacheReset.refused": "The prefix cache cannot be reset while {n} blocks are in use.",
     "event.SettingChanged": "{name} is {value} from now on.",
     "event.StepBegan": "Step {step} begins with a budget of {budget} tokens.",
-    "event.RequestQueued": "{request} waits, {place} in line.",
+    "event.RequestQueued": "{request} waits at place {place} of the line.",
     "event.PrefixLookedUp.hit": "{request} asks the cache: {hit} of {of} tokens hit, in blocks {blocks}.",
     "event.PrefixLookedUp.none": "{request} asks the cache: no hit.",
     "event.HitCut": "The hit of {request} is cut from {before} to {after} tokens: nobody computed block {block}. vLLM would use it.",
@@ -47,9 +47,9 @@ MESSAGES: dict[str, str] = {
     "event.SlotsWritten.other": "The model runs: K and V of {n} tokens are written.",
     "event.SlotsWritten.valid.one": "Block {blocks} is complete.",
     "event.SlotsWritten.valid.other": "Blocks {blocks} are complete.",
-    "event.TokensSampled.one": "{request} gets a token: {tokens}",
-    "event.TokensSampled.other": "{request} gets {n} tokens ({rejected} drafts were wrong): {tokens}",
-    "event.BlockHashed": "That fills a block: hash …{hashes} joins its chain.",
+    "event.TokensSampled.one": "{request} gets the token “{tokens}”.",
+    "event.TokensSampled.other": "{request} gets {n} tokens ({rejected} drafts were wrong): “{tokens}”.",
+    "event.BlockHashed": "That fills a block: hash #{hashes} joins its chain.",
     "event.DraftsSet.one": "{n} token is guessed ahead for {request}.",
     "event.DraftsSet.other": "{n} tokens are guessed ahead for {request}.",
     "event.RequestFinished.length": "{request} is finished: it reached its length.",

@@ -5,6 +5,7 @@ import streamlit as st
 from views import session
 from views.examples import EXAMPLES
 from views.pages.frame import framed
+from views.theme import PAGE_STYLE
 from views.widgets.model import model_status
 from views.widgets.notices import notices
 from views.widgets.prompts import prompts
@@ -17,6 +18,7 @@ def render() -> None:
 
 
 def _page() -> None:
+    st.html(PAGE_STYLE)
     session.settle()
     session.prepare()
     _header()
@@ -27,7 +29,6 @@ def _page() -> None:
         _waiting()
     else:
         _stage()
-    session.loader().start()
 
 
 def _header() -> None:
@@ -65,17 +66,14 @@ def _waiting() -> None:
 
 
 def _panel() -> None:
-    with st.container(border=True):
-        run = session.run()
-        if session.example().needs_model:
-            left, right = st.columns((5, 4), gap="medium")
-            with left:
-                _prompts()
-            if run is not None:
-                with right:
-                    _settings()
-        elif run is not None:
-            _settings()
+    if not session.example().needs_model:
+        _settings()
+        return
+    left, right = st.columns((5, 4), gap="small")
+    with left:
+        _prompts()
+    with right:
+        _settings()
 
 
 @st.fragment(key="prompts")
@@ -93,7 +91,8 @@ def _settings() -> None:
     def draw() -> None:
         run = session.run()
         if run is not None:
-            settings(run)
+            with st.container(border=True):
+                settings(run)
 
     framed(draw, session.text())
 

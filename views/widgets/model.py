@@ -1,10 +1,15 @@
-"""How far the model is; the page does not wait for it."""
+"""How far the model is; the page does not wait for it.
+
+The browser asks for a look twice a second while the model loads. The first of these questions
+come while the first picture is drawn; then the loading begins.
+"""
 
 import streamlit as st
 
 from views import session
 
 SECONDS_BETWEEN_LOOKS = 0.5
+LOOKS_BEFORE_LOADING = 3
 
 
 def model_status() -> None:
@@ -19,7 +24,10 @@ def _is_settled() -> bool:
 
 
 def _status() -> None:
-    text, loader = session.text(), session.loader()
+    text, loader, chosen = session.text(), session.loader(), session.choices()
+    chosen.num_looks += 1
+    if chosen.num_looks > LOOKS_BEFORE_LOADING:
+        loader.start()  # only now: torch's import would keep the first picture waiting
     if loader.is_ready:
         st.badge(text("model.ready"), color="green", icon=":material/check:")
     elif loader.failure is not None:
@@ -27,6 +35,6 @@ def _status() -> None:
     else:
         stage = text("model.loading", stage=loader.stage) if loader.stage else text("model.queued")
         st.progress(loader.share, text=stage, width=240)
-    if _is_settled() and not session.choices().model_is_seen:
-        session.choices().model_is_seen = True
+    if _is_settled() and not chosen.model_is_seen:
+        chosen.model_is_seen = True
         st.rerun()

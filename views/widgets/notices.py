@@ -17,7 +17,7 @@ def notices() -> None:
     found = dict(session.choices().notices)
     run = session.run()
     if run is not None:
-        reason = run.stuck_reason(text)
+        reason = run.stuck_reason
         if reason and session.choices().cursor == run.trace.last:
             found["stuck"] = reason
         if _departs(run.trace, session.choices().cursor.step):

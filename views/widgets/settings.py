@@ -41,8 +41,9 @@ def settings(run: Run) -> None:
 
 def _form(run: Run, text: Text) -> dict[str, Any]:
     wanted: dict[str, Any] = {}
-    for column, name in zip(st.columns(len(NUMBERS), gap="small"), NUMBERS, strict=True):
-        wanted[name] = column.number_input(
+    grid = st.grid(min_column_width=190, gap="small")
+    for name in NUMBERS:
+        wanted[name] = grid.number_input(
             text.named("settings", name),
             value=getattr(run.config, name),
             step=1,

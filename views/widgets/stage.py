@@ -21,7 +21,7 @@ from views.runs import Run
 from views.text import Text
 from views.widgets.notices import notices
 
-WIDTHS = (10, 18, 14)  # story, requests, pool
+WIDTHS = (8.6, 21.6, 12.3)  # story, requests, pool
 
 
 def stage(run: Run) -> None:
@@ -49,15 +49,16 @@ def _story(run: Run, moment: Moment, text: Text) -> None:
 def _requests(moment: Moment, text: Text) -> None:
     selected = session.choices().block_id
     _clickable("requests", requests(moment, text, selected=selected))
-    _clickable("tables", tables(moment, text, selected=selected))
     _clickable("chains", chains(moment, text, selected=selected))
 
 
 def _pool(moment: Moment, text: Text) -> None:
     selected = session.choices().block_id
     _clickable("pool", pool(moment, text, selected=selected))
+    if selected is not None:
+        _clickable("block", block(moment, text, selected=selected))
     _clickable("queue", queue(moment, text, selected=selected))
-    _clickable("block", block(moment, text, selected=selected))
+    _clickable("tables", tables(moment, text, selected=selected))
 
 
 def _clickable(name: str, payload: dict[str, object]) -> None:

@@ -1,0 +1,178 @@
+"""The main journeys through the playground, in a real Chromium on the real server."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+NOW = "li[data-when=now] .words"
+MODEL_MS = 90_000
+
+
+def where(page: Page, step: int, sub_step: int) -> None:
+    """Wait until the page stands at this moment."""
+    time = page.get_by_role("group", name="Time")
+    expect(time).to_contain_text(f"step {step}, sub-step {sub_step} of")
+
+
+def open_at(page: Page, url: str, step: int, sub_step: int) -> None:
+    page.goto(url)
+    where(page, step, sub_step)
+
+
+def block(page: Page, block_id: int):
+    """The cell of a block in the pool."""
+    return page.get_by_role("button", name=re.compile(rf"^{block_id}: "))
+
+
+def overflow(page: Page) -> int:
+    return page.evaluate("document.documentElement.scrollWidth - innerWidth")
+
+
+def test_the_example_opens_where_its_first_blocks_are_handed_out(page, base_url):
+    open_at(page, base_url, 0, 4)
+    expect(page.locator(NOW)).to_have_text(
+        "request0 takes blocks 1, 2, 3, 4 from the head of the free queue."
+    )
+    expect(page.get_by_text("BlockPool.get_new_blocks").first).to_be_visible()
+    assert overflow(page) <= 0
+
+
+def test_keys_go_forward_back_and_by_whole_steps_and_the_address_follows(page, base_url):
+    open_at(page, base_url, 0, 4)
+    page.keyboard.press("ArrowRight")
+    where(page, 0, 5)
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    where(page, 0, 3)
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    expect(page.get_by_role("group", name="Time")).to_contain_text("step 1, sub-step")
+    page.keyboard.press("Home")
+    where(page, 0, 0)
+    page.keyboard.press("End")
+    expect(page.locator(NOW)).to_have_text(re.compile("is over"))
+    page.wait_for_url(re.compile(r"example=doc_example&step=7&sub=\d+"))
+
+
+def test_presses_that_come_fast_are_all_counted(page, base_url):
+    open_at(page, f"{base_url}?step=0&sub=0", 0, 0)
+    for _ in range(9):
+        page.keyboard.press("ArrowRight")
+    where(page, 0, 9)
+
+
+def test_a_sentence_is_a_place_to_go_to(page, base_url):
+    open_at(page, f"{base_url}?step=3&sub=13", 3, 13)
+    page.get_by_text("request1 takes blocks 6, 7 from the head").click()
+    where(page, 3, 6)
+
+
+def test_a_click_on_a_block_shows_its_content_and_a_step_keeps_it_selected(page, base_url):
+    open_at(page, f"{base_url}?step=3&sub=6", 3, 6)
+    block(page, 2).click()
+    expect(page.get_by_role("heading", name="Block 2")).to_be_visible()
+    expect(page.get_by_text("request0, request1")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    where(page, 3, 7)
+    expect(block(page, 2)).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Deselect").click()
+    expect(page.get_by_role("heading", name="Block 2")).to_have_count(0)
+
+
+def test_arrow_keys_inside_the_pool_move_between_blocks_and_not_in_time(page, base_url):
+    open_at(page, base_url, 0, 4)
+    block(page, 0).focus()
+    page.keyboard.press("ArrowRight")
+    expect(block(page, 1)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Block 1")).to_be_visible()
+    where(page, 0, 4)
+
+
+def test_play_ends_at_the_end_of_the_run(page, base_url):
+    open_at(page, f"{base_url}?step=7&sub=0", 6, 11)
+    page.get_by_role("combobox", name="Speed").select_option(label="fast")
+    page.keyboard.press("Space")
+    expect(page.locator(NOW)).to_have_text("Step 7 is over.")
+    expect(page.get_by_role("button", name="Play")).to_be_disabled()
+
+
+@pytest.mark.parametrize(
+    ("step", "note", "shown"),
+    [
+        ("99", "the run ends with step 7", "step 7"),
+        ("-1", "before the run began", "step 0"),
+        ("abc", "“abc”, which is not a whole number", "step 0"),
+        ("1.5", "“1.5”, which is not a whole number", "step 0"),
+        ("9" * 500, "the run ends with step 7", "step 7"),
+    ],
+)
+def test_a_bad_step_in_the_address_opens_the_nearest_and_says_so(page, base_url, step, note, shown):
+    page.goto(f"{base_url}?step={step}")
+    expect(page.get_by_text(note)).to_be_visible()
+    expect(page.get_by_role("group", name="Time")).to_contain_text(shown)
+
+
+def test_markup_in_the_address_is_shown_letter_by_letter(page, base_url):
+    page.goto(f"{base_url}?example=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E%20**b**")
+    expect(page.get_by_text("“<img src=x onerror=alert(1)> **b**”")).to_be_visible()
+
+
+@pytest.mark.parametrize("page", [(390, 844)], indirect=True)
+def test_a_phone_shows_everything_in_one_column(page, base_url):
+    open_at(page, f"{base_url}?step=3&sub=6", 3, 6)
+    assert overflow(page) <= 0
+    page.get_by_role("button", name="Forward", exact=True).click()
+    where(page, 3, 7)
+    block(page, 6).scroll_into_view_if_needed()
+    block(page, 6).click()
+    expect(page.get_by_role("heading", name="Block 6")).to_be_visible()
+    assert overflow(page) <= 0
+
+
+@pytest.mark.model
+def test_two_prompts_on_the_real_model_to_the_end(page, base_url):
+    page.goto(f"{base_url}?example=own")
+    expect(page.get_by_text("Model ready")).to_be_visible(timeout=MODEL_MS)
+    page.get_by_role("button", name="Prompts, settings").click()
+    prompt, add = (
+        page.get_by_role("textbox", name="Prompt"),
+        page.get_by_role("button", name="Add to the run"),
+    )
+    page.get_by_role("textbox", name="max_tokens").fill("3")
+
+    # Bad input gets a sentence and costs nothing.
+    page.get_by_text("Raw text").click()
+    add.click()
+    expect(page.get_by_role("alert")).to_contain_text("cannot be empty")
+    page.get_by_role("textbox", name="max_tokens").fill("0")
+    prompt.fill("Hello <b>there</b> 👍🏽")
+    expect(page.get_by_text("F0 9F").first).to_be_visible()
+    add.click()
+    expect(page.get_by_role("alert")).to_contain_text("max_tokens=0 is out of range")
+    expect(prompt).to_have_value("Hello <b>there</b> 👍🏽")
+
+    page.get_by_role("textbox", name="max_tokens").fill("3")
+    add.click()
+    expect(page.get_by_text("r0 was added")).to_be_visible()
+    expect(prompt).to_have_value("")
+    page.get_by_text("Chat", exact=True).click()
+    prompt.fill("What is the capital of France?")
+    expect(page.get_by_text("37 tokens: 4 full blocks of 8 and 5 tokens")).to_be_visible()
+    add.click()
+    expect(page.get_by_text("r1 was added")).to_be_visible()
+
+    page.get_by_role("button", name="Run next step").click()
+    expect(page.get_by_text("step 0, sub-step")).to_be_visible()
+    expect(page.locator(NOW)).to_have_text(re.compile("Step 0 is over"), timeout=MODEL_MS)
+    for step in (1, 2):
+        page.keyboard.press("Shift+ArrowRight")
+        expect(page.locator(NOW)).to_have_text(re.compile(f"Step {step} is over"), timeout=MODEL_MS)
+    expect(page.get_by_text("finished: length")).to_have_count(2)
+    expect(page.get_by_text("The capital of")).to_be_visible()
+    expect(page.get_by_role("button", name="Run next step")).to_be_hidden()
+    page.keyboard.press("Shift+ArrowLeft")
+    expect(page.locator(NOW)).to_have_text(re.compile("Step 1 is over"))

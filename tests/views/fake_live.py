@@ -1,0 +1,102 @@
+"""A live run without a model, for the tests of the page: letters are tokens, answers are scripted.
+
+It has the shape of engine/sources/live.py, so a test can put it in that module's place.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine.config import EngineConfig, SamplingParams
+from engine.core.output import ModelOutput, SampledTokens
+from engine.engine import Engine
+from engine.errors import ConfigError
+from engine.sources.source import Tokenized
+from engine.trace.header import TraceHeader
+from engine.trace.trace import Trace
+
+TEMPLATE = ("<|system|>", "You are a helpful assistant.", "<|user|>", "{}", "<|assistant|>")
+ANSWER = b" This is an answer that never ends, "
+SPECIAL = {256: b"<|system|>", 257: b"<|user|>", 258: b"<|assistant|>"}
+
+
+def load_model(progress: Callable[[str, float], None], **options: Any) -> str:
+    progress("loading the fake", 0.5)
+    return "fake"
+
+
+class Letters:
+    """The runner: one token of the answer for everyone who has caught up."""
+
+    eos_token_ids: frozenset[int] = frozenset()
+    vocab_size = 259
+
+    def execute(self, output, block_tables, forced=None) -> ModelOutput:
+        sampled = {}
+        for row in output.scheduled:
+            if row.samples:
+                letter = ANSWER[row.request.num_output_tokens % len(ANSWER)]
+                bytes_ = bytes([letter])
+                sampled[row.request.request_id] = SampledTokens(
+                    (letter,), text=bytes_.decode(), token_bytes=(bytes_,)
+                )
+        return ModelOutput(sampled)
+
+    def forget(self, request_id: str) -> None:
+        """Nothing is kept."""
+
+
+class LiveSource:
+    """engine.sources.source.LiveRun."""
+
+    def __init__(self, model: str, config: EngineConfig) -> None:
+        self.config = config
+        self.trace = Trace(TraceHeader(config=config.to_mapping(), model=model))
+        self.engine = Engine(config, Letters(), emit=self.trace.append)
+        self._numbers = itertools.count()
+
+    @property
+    def has_unfinished_requests(self) -> bool:
+        return self.engine.has_unfinished_requests
+
+    @property
+    def stuck_reason(self) -> str | None:
+        return self.engine.stuck_reason
+
+    def tokenize(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
+        if mode == "raw" and not text:
+            raise ConfigError("the prompt cannot be empty: type at least one character")
+        letters = text.encode()
+        if mode == "raw":
+            return Tokenized(tuple(letters), tuple(bytes([b]) for b in letters), ())
+        system = b"You are helpful."
+        ids = (256, *system, 257, *letters, 258)
+        bytes_ = tuple(SPECIAL.get(id_) or bytes([id_]) for id_ in ids)
+        return Tokenized(ids, bytes_, (256, 257, 258))
+
+    def add_request(
+        self,
+        text: str | Sequence[int],
+        *,
+        mode: str = "chat",
+        sampling: SamplingParams | None = None,
+        allow_special: bool = False,
+        **options: Any,
+    ) -> str:
+        tokenized = self.tokenize(str(text), mode, allow_special=allow_special)
+        request_id = f"r{next(self._numbers)}"
+        self.engine.add_request(
+            request_id,
+            tokenized.token_ids,
+            sampling=sampling,
+            text_fields={
+                "prompt_text": text,
+                "prompt_mode": mode,
+                "prompt_token_bytes": tokenized.token_bytes,
+                "special_token_ids": tokenized.special_token_ids,
+            },
+        )
+        return request_id
+
+    def step(self) -> None:
+        self.engine.step()
