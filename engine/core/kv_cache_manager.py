@@ -131,11 +131,10 @@ class KVCacheManager:
                        touched  taken from the queue
 
         `hit` is given when a waiting request is admitted. Blocks that have left a window are
-        released even if the allocation fails afterwards (SEMANTICS 6).
+        released even if the allocation fails afterwards (SEMANTICS 6). It has nothing to do while
+        a running request stays within its `num_quiet_tokens`; callers may skip it then.
         """
         num_computed = request.num_computed_tokens
-        if num_computed + num_new_tokens <= request.num_quiet_tokens:
-            return self.no_blocks  # most steps of a decode
         request_id = request.request_id
         if hit is not None:
             num_computed = min(num_computed + hit.num_tokens, self.max_model_len)

@@ -118,28 +118,32 @@ class Scheduler:
         threshold = self.long_prefill_token_threshold
         max_computed = self.config.max_model_len - 1
         allocate, emit = self.kv_cache_manager.allocate_slots, self.emit
-        no_blocks, lookahead = self.kv_cache_manager.no_blocks, self.num_lookahead_tokens
+        block_ids: Blocks | None
+        no_blocks = self.kv_cache_manager.no_blocks
         index = 0
         while index < len(self.running) and batch.budget > 0:
             request = self.running[index]
             computed = request.num_computed_tokens
             count = len(request.token_ids) + len(request.spec_token_ids) - computed
-            if 0 < threshold < count:
-                count = threshold
-            count = min(count, batch.budget, max_computed - computed)
+            if count > 1:
+                if 0 < threshold < count:
+                    count = threshold
+                count = min(count, batch.budget)
+            if computed + count > max_computed:
+                count = max_computed - computed
             if count == 0:
                 index += 1
                 continue
-            block_ids = allocate(request, count, None, lookahead)
+            if computed + count <= request.num_quiet_tokens:
+                block_ids = no_blocks  # most steps of a decode
+            else:
+                block_ids = allocate(request, count, None, self.num_lookahead_tokens)
             if block_ids is None:
                 block_ids, num_unscheduled = self._preempt_until_it_fits(request, count, batch)
                 if block_ids is None:
                     return  # it preempted itself, and that ends the loop
                 index -= num_unscheduled
-            drafts = request.spec_token_ids
-            if drafts:
-                num_drafts = max(0, count + computed - len(request.token_ids))
-                drafts, request.spec_token_ids = drafts[:num_drafts], ()
+            drafts = _take_drafts(request, count) if request.spec_token_ids else ()
             request_id = request.request_id
             batch.rows[request_id] = ScheduledRequest(
                 request,
@@ -282,3 +286,10 @@ class Scheduler:
         if any_finished:
             self.running = [r for r in self.running if r.status is is_running]
         return outputs
+
+
+def _take_drafts(request: Request, count: int) -> tuple[int, ...]:
+    """As many drafts as fit into `count` scheduled tokens; the rest is dropped."""
+    num_drafts = max(0, count + request.num_computed_tokens - request.num_tokens)
+    drafts, request.spec_token_ids = request.spec_token_ids[:num_drafts], ()
+    return drafts
