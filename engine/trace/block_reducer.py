@@ -65,6 +65,7 @@ def holes_made(state: State, event: HolesMade) -> None:
 
 
 def blocks_cached(state: State, event: BlocksCached) -> None:
+    held = _own_table(state, event.request_id, event.group_id)
     first, block_ids, hashes = event.first_logical_index, event.block_ids, event.block_hashes
     size = state.group_block_sizes[event.group_id]
     if not len(event.token_ids) == size * len(block_ids) == size * len(hashes):
@@ -72,7 +73,6 @@ def blocks_cached(state: State, event: BlocksCached) -> None:
             f"{len(block_ids)} blocks of {size} tokens were cached "
             f"with {len(hashes)} hashes and {len(event.token_ids)} tokens"
         )
-    held = state.requests[event.request_id].block_tables[event.group_id]
     if tuple(held[first : first + len(block_ids)]) != block_ids:
         raise TraceError(f"{event.request_id} does not hold blocks {block_ids} from place {first}")
     parent = event.parent_block_hash

@@ -114,18 +114,19 @@ def read_trace(source: str | Path | bytes, *, max_bytes: int = MAX_BYTES) -> Loa
         content = source if isinstance(source, bytes) else _file_content(Path(source), max_bytes)
     except (OSError, TraceError) as error:
         return Loaded(None, f"the file cannot be read: {error}")
-    with _collector_paused():
+    with _no_full_collections():
         text, damage = unpack(content, max_bytes)
-        header_line, line_end, body = text.partition(b"\n")
-        if damage is not None and not line_end:
+        header_end = text.find(b"\n")
+        if damage is not None and header_end < 0:
             return Loaded(None, f"line 1: {damage}")
-        if not text.strip():
+        header_line = text if header_end < 0 else text[:header_end]
+        if not header_line.strip() and not text.strip():
             return Loaded(None, "line 1: the file is empty")
         try:
             trace = Trace(parse_header(header_line))
         except TraceError as error:
             return Loaded(None, f"line 1: {error}")
-        return _read_events(trace, body, damage)
+        return _read_events(trace, memoryview(text)[len(header_line) + 1 :], damage)
 
 
 def _file_content(path: Path, max_bytes: int) -> bytes:
@@ -134,7 +135,7 @@ def _file_content(path: Path, max_bytes: int) -> bytes:
     return path.read_bytes()
 
 
-def _read_events(trace: Trace, body: bytes, damage: str | None) -> Loaded:
+def _read_events(trace: Trace, body: memoryview, damage: str | None) -> Loaded:
     """`damage` is why the body stops before its end, where gzip had to give up."""
     events, problem = _decode(body, damage)
     trace.extend(events)
@@ -151,7 +152,7 @@ def _read_events(trace: Trace, body: bytes, damage: str | None) -> Loaded:
     return Loaded(trace, problem)
 
 
-def _decode(body: bytes, damage: str | None) -> tuple[list[AnyEvent], str | None]:
+def _decode(body: memoryview, damage: str | None) -> tuple[list[AnyEvent], str | None]:
     """All events, or those before the first line that is none, with the reason."""
     if damage is None:
         try:
@@ -159,7 +160,7 @@ def _decode(body: bytes, damage: str | None) -> tuple[list[AnyEvent], str | None
         except UNREADABLE:
             pass  # found again below, with its line
     events: list[AnyEvent] = []
-    lines = body.split(b"\n")
+    lines = bytes(body).split(b"\n")
     for number, line in enumerate(lines, 2):
         is_last = number == len(lines) + 1
         if is_last and damage is not None:
@@ -172,9 +173,9 @@ def _decode(body: bytes, damage: str | None) -> tuple[list[AnyEvent], str | None
     return events, None
 
 
-def _line_of(body: bytes, place: int) -> int:
+def _line_of(body: memoryview, place: int) -> int:
     """The number of the line in which the event at `place` stands; empty lines count as lines."""
-    numbers = (number for number, line in enumerate(body.split(b"\n"), 2) if line.strip())
+    numbers = (number for number, line in enumerate(bytes(body).split(b"\n"), 2) if line.strip())
     for _ in range(place):
         next(numbers)
     return next(numbers)
@@ -194,12 +195,14 @@ def _is_midway(state: State) -> bool:
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Events hold no cycles, but a million tuples make the collector look for them for seconds."""
-    was_enabled = gc.isenabled()
-    gc.disable()
+def _no_full_collections() -> Iterator[None]:
+    """Events hold no cycles, but full collections would walk over all of them again and again.
+
+    The young ones go on: they find that tuples of numbers need no watching, once for all.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(before[0], before[1], 1 << 30)
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.set_threshold(*before)

@@ -1,8 +1,13 @@
-"""What a State is made of: requests, blocks, rows of a batch, counters."""
+"""What a State is made of: requests, blocks, rows of a batch, counters.
 
-import operator
-from dataclasses import dataclass, field, fields
+Entries hold no cycles, and say so (`gc=False`): else each full collection would walk over the
+entries of all keyframes.
+"""
+
+import copy
 from typing import Any, NamedTuple
+
+import msgspec
 
 from engine.trace.events import RequestAdded, TokensSampled
 
@@ -29,8 +34,7 @@ class Lookup(NamedTuple):
     num_dropped_blocks: int
 
 
-@dataclass(slots=True)
-class PrefixCacheStats:
+class PrefixCacheStats(msgspec.Struct, gc=False):
     """Counters of one step or of a run. vLLM 0.17.1: v1/metrics/stats.py PrefixCacheStats"""
 
     reset: bool = False
@@ -42,8 +46,7 @@ class PrefixCacheStats:
     preempted_hits: int = 0
 
 
-@dataclass(slots=True)
-class RequestState:
+class RequestState(msgspec.Struct, gc=False):
     """One request, live or finished. Finished ones stay in the picture until the run ends.
 
     What only ever grows (tokens, samples, hashes) stands in logs that all copies share; each copy
@@ -65,12 +68,14 @@ class RequestState:
     num_hit_tokens: int = 0  # of the latest admission
     first_scheduled_step: int | None = None
     finished_step: int | None = None
-    token_log: list[int] = field(default_factory=list)
-    sample_log: list[TokensSampled] = field(default_factory=list)
+    token_log: list[int] = msgspec.field(default_factory=list)
+    sample_log: list[TokensSampled] = msgspec.field(default_factory=list)
     num_samples: int = 0
-    hash_log: list[str] = field(default_factory=list)
+    hash_log: list[str] = msgspec.field(default_factory=list)
     num_block_hashes: int = 0
-    block_tables: list[list[int]] = field(default_factory=list)  # per group; emptied when freed
+    block_tables: list[list[int]] = msgspec.field(
+        default_factory=list
+    )  # per group; emptied when freed
 
     @property
     def request_id(self) -> str:
@@ -140,14 +145,13 @@ class RequestState:
 
     def copy(self, owner: int) -> "RequestState":
         """A copy that may be changed without the original seeing it."""
-        clone = RequestState(*_request_fields(self))
+        clone = copy.copy(self)
         clone.owner = owner
         clone.block_tables = [list(table) for table in self.block_tables]
         return clone
 
 
-@dataclass(slots=True)
-class BlockState:
+class BlockState(msgspec.Struct, gc=False):
     """One block that was used at least once. `block_hash` survives freeing, until eviction."""
 
     owner: int
@@ -162,10 +166,6 @@ class BlockState:
     kv_valid: bool = False  # hashed, and all its K and V were computed
 
     def copy(self, owner: int) -> "BlockState":
-        clone = BlockState(*_block_fields(self))
+        clone = copy.copy(self)
         clone.owner = owner
         return clone
-
-
-_request_fields = operator.attrgetter(*(field_.name for field_ in fields(RequestState)))
-_block_fields = operator.attrgetter(*(field_.name for field_ in fields(BlockState)))

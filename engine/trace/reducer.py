@@ -17,7 +17,7 @@ from engine.trace.events import Event
 from engine.trace.state import State
 
 FIXED_SETTINGS = ("block_size", "num_blocks", "kv_groups")
-COUNTERS = tuple(name for name in PrefixCacheStats.__slots__ if name != "reset")
+COUNTERS = tuple(name for name in PrefixCacheStats.__struct_fields__ if name != "reset")
 
 
 def apply(state: State, event: Event) -> None:
@@ -51,6 +51,8 @@ def step_scheduled(state: State, event: events.StepScheduled) -> None:
             f"step {state.step} was scheduled with {event.total_num_scheduled_tokens} tokens, "
             f"but its requests got {total}"
         )
+    if total > state.token_budget:
+        raise TraceError(f"{total} tokens were scheduled with a budget of {state.token_budget}")
     for row in rows:
         request = state.own_request(row.request_id)
         request.num_computed_tokens = row.num_computed_tokens + row.num_scheduled_tokens

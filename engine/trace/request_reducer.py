@@ -1,5 +1,6 @@
 """What the events about requests mean: queues, status, tokens, and their share of a step."""
 
+import operator
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -100,6 +101,12 @@ def request_admitted(state: State, event: RequestAdmitted) -> None:
     request = state.own_request(request_id)
     if event.resumed != (request.status == "PREEMPTED"):
         raise TraceError(f"request {request_id} is {request.status}: resumed={event.resumed}")
+    held = min(map(operator.mul, map(len, request.block_tables), state.group_block_sizes))
+    if not 0 <= event.num_hit_tokens <= held:
+        raise TraceError(
+            f"request {request_id} was admitted with {event.num_hit_tokens} tokens computed, "
+            f"but its blocks hold {held}"
+        )
     state.waiting.remove(request_id)
     state.running.append(request_id)
     state.admitted[request_id] = "resumed" if event.resumed else "new"

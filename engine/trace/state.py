@@ -82,9 +82,17 @@ class State:
 
     def copy(self) -> "State":
         """The same picture; neither of the two sees later changes of the other."""
+        clone = self.copy_frame()
+        clone.requests, clone.blocks = dict(self.requests), dict(self.blocks)
+        clone.freed, clone.cached = dict(self.freed), dict(self.cached)
+        return clone
+
+    def copy_frame(self) -> "State":
+        """A copy without what grows with the run: requests, blocks, free queue and cache."""
         clone = State.__new__(State)
         clone.__dict__.update(self.__dict__)
-        for name in ("config", "requests", "blocks", "freed", "cached", "scheduled", "admitted"):
+        clone.requests, clone.blocks, clone.freed, clone.cached = {}, {}, {}, {}
+        for name in ("config", "scheduled", "admitted"):
             setattr(clone, name, dict(getattr(self, name)))
         for name in ("groups", "waiting", "running", "preempted", "set_aside"):
             setattr(clone, name, list(getattr(self, name)))

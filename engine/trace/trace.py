@@ -15,6 +15,7 @@ from typing import Any
 from engine.errors import TraceError
 from engine.trace.events import Event
 from engine.trace.header import TraceHeader
+from engine.trace.keyframe import first_keyframe, next_keyframe, num_entries
 from engine.trace.reducer import MEANING
 from engine.trace.state import Cursor, State
 from engine.trace.step_index import StepIndex
@@ -50,7 +51,7 @@ class Trace:
         self._index = StepIndex(self._events)
         self._lock = threading.RLock()
         self._keyframe_places = [0]
-        self._keyframes = [State(header.config)]
+        self._keyframes = [first_keyframe(State(header.config))]
         self._recent: OrderedDict[int, State] = OrderedDict()  # place -> picture
 
     # Events -----------------------------------------------------------------------------------
@@ -132,11 +133,11 @@ class Trace:
     # Pictures ---------------------------------------------------------------------------------
 
     def at(self, cursor: Cursor) -> State:
-        """The whole picture at `cursor`. TraceError names the event that makes no sense."""
+        """The whole picture at `cursor`. EventRefusedError names the event that makes no sense."""
         with self._lock:
             place = self._place(cursor)
             start = self._place(Cursor(cursor.step, 0))
-            if self._nearest(place)[0] < start < place:
+            if self._nearest_place(place) < start < place:
                 self._state_at(start)  # remembered, so that going back in this step is short
             return self._state_at(place)
 
@@ -145,19 +146,20 @@ class Trace:
         with self._lock:
             return self._index.update().event_place(self.position(cursor))
 
-    def _nearest(self, place: int) -> tuple[int, State]:
-        """The last known picture at or before `place`."""
+    def _nearest_place(self, place: int) -> int:
+        """Of the last known picture at or before `place`."""
         frame = bisect_right(self._keyframe_places, place) - 1
-        best, state = self._keyframe_places[frame], self._keyframes[frame]
-        for recent, recent_state in self._recent.items():
-            if best < recent <= place:
-                best, state = recent, recent_state
-        return best, state
+        recent = [known for known in self._recent if known <= place]
+        return max([self._keyframe_places[frame], *recent])
 
     def _state_at(self, place: int) -> State:
-        known, state = self._nearest(place)
-        if known < place:
-            state = self._fold(state.copy(), known, place)
+        known = self._nearest_place(place)
+        state = self._recent.get(known)
+        if state is None:
+            state = self._keyframes[bisect_right(self._keyframe_places, known) - 1].open()
+        elif known < place:
+            state = state.copy()
+        state = self._fold(state, known, place)
         self._recent[place] = state
         self._recent.move_to_end(place)
         if len(self._recent) > NUM_RECENT_STATES:
@@ -170,8 +172,7 @@ class Trace:
             due = self._keyframe_places[-1] + _keyframe_distance(state)
             if due <= start:
                 self._keyframe_places.append(start)
-                self._keyframes.append(state)
-                state = state.copy()
+                self._keyframes.append(next_keyframe(self._keyframes[-1], state))
             else:
                 pause = min(stop, due)
                 self._apply(state, start, pause)
@@ -195,6 +196,5 @@ class Trace:
 
 
 def _keyframe_distance(state: State) -> int:
-    """In events. A keyframe holds one reference for each entry, and folding costs time alone."""
-    num_entries = len(state.requests) + len(state.blocks) + len(state.freed) + len(state.cached)
-    return min(max(MIN_KEYFRAME_DISTANCE, num_entries // 8), MAX_KEYFRAME_DISTANCE)
+    """In events: finding out what has changed takes a look at each entry of the State."""
+    return min(max(MIN_KEYFRAME_DISTANCE, num_entries(state) // 16), MAX_KEYFRAME_DISTANCE)

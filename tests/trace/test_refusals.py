@@ -87,6 +87,19 @@ IMPOSSIBLE: dict[str, tuple[list[Event], str]] = {
         r"its table holds \[1\]",
     ),
     "admitted unqueued": ([*LONE[:8], RequestAdmitted("A", 0)], "does not wait"),
+    "admitted with more than it holds": (
+        [*LONE[:6], RequestAdmitted("A", 9)],
+        "with 9 tokens computed, but its blocks hold 8",
+    ),
+    "admitted with less than nothing": ([*LONE[:6], RequestAdmitted("A", -1)], "with -1 tokens"),
+    "cached in no group": (
+        [*LONE[:5], BlocksCached("A", -1, 0, (1,), ("x",), None, (1, 2, 3, 4))],
+        "no cache group -1",
+    ),
+    "over budget": (
+        [*LONE[:2], StepBegan(0, 5), *LONE[3:8], StepScheduled(0, 6, (0,))],
+        "6 tokens were scheduled with a budget of 5",
+    ),
     "resumed new": ([*LONE[:6], RequestAdmitted("A", 0, resumed=True)], "A is WAITING"),
     "scheduled elsewhere": (
         [*STEP_0, StepBegan(1, 64), RequestScheduled("A", 1, 5)],

@@ -1,5 +1,6 @@
 """Cursors, sub-steps and pictures of a run."""
 
+import threading
 from itertools import pairwise
 
 import pytest
@@ -125,3 +126,41 @@ def test_an_event_that_cannot_be_is_named_with_its_place() -> None:
     with pytest.raises(TraceError, match=r"event 8, RequestScheduled of step 0: .* 99"):
         trace.at(trace.last)
     trace.at(Cursor(0, 5))
+
+
+def test_many_may_look_while_one_writes() -> None:
+    trace = build_trace([])
+    expected = [fold(LONE[:count]).snapshot() for count in range(len(LONE) + 1)]
+    wrong: list[str] = []
+    is_over = threading.Event()
+
+    def look(stride: int) -> None:
+        position = 0
+        while not is_over.is_set() or position < 3 * len(LONE):
+            position += stride
+            cursor = trace.cursor_at(position % trace.num_positions)
+            count = len(trace.events_before(cursor))
+            try:
+                if trace.at(cursor).snapshot() not in expected[count : count + 2]:
+                    wrong.append(f"{cursor}")  # a sub-step may have gained its second event
+            except (TraceError, IndexError, RuntimeError) as error:
+                wrong.append(repr(error))
+
+    readers = [threading.Thread(target=look, args=(stride,)) for stride in (1, 3, 5, 7)]
+    for reader in readers:
+        reader.start()
+    for event in LONE:
+        trace.emit(event)
+        trace.at(trace.last)
+    is_over.set()
+    for reader in readers:
+        reader.join()
+    assert wrong == []
+
+
+def test_an_idle_pool_costs_nothing() -> None:
+    small, large = fold(LONE, num_blocks=8), fold(LONE, num_blocks=131_928)
+    for name in ("requests", "blocks", "freed", "cached"):
+        assert len(getattr(small, name)) == len(getattr(large, name))
+    assert large.num_free_blocks == 131_927
+    assert large.free_queue_ends(2, 3) == ([3, 4], [131_927, 2, 1])
