@@ -139,19 +139,15 @@ class Scheduler:
             else:
                 block_ids = allocate(request, count, None, self.num_lookahead_tokens)
             if block_ids is None:
-                block_ids, num_unscheduled = self._preempt_until_it_fits(request, count, batch)
-                if block_ids is None:
-                    return  # it preempted itself, and that ends the loop
-                index -= num_unscheduled
+                block_ids, num_moved = self._preempt_until_it_fits(request, count, batch)
+                index -= num_moved
+            if block_ids is None:
+                return  # it preempted itself, and that ends the loop
             drafts = _take_drafts(request, count) if request.spec_token_ids else ()
             request_id = request.request_id
+            new_ids = None if block_ids is no_blocks else block_ids
             batch.rows[request_id] = ScheduledRequest(
-                request,
-                "running",
-                count,
-                computed,
-                None if block_ids is no_blocks else block_ids,
-                drafts,
+                request, "running", count, computed, new_ids, drafts
             )
             batch.budget -= count
             emit(RequestScheduled(request_id, count, computed, drafts))
