@@ -135,8 +135,8 @@ class Run:
             step = max(0, min(int(target["step"]), trace.num_steps + MAX_STEPS_AT_ONCE))
             while num_finished_steps(trace) <= step and self.advance():
                 pass
-            end = trace.position(Cursor(step, trace.num_sub_steps(step)))
-            wanted = end + int(target.get("plus", 0))
+            step = min(step, max(0, trace.num_steps - 1))
+            wanted = trace.position(trace.after_update(step)) + int(target.get("plus", 0))
         else:
             wanted = int(target.get("position", 0))
         while wanted >= trace.num_positions and self.advance():

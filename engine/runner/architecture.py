@@ -111,23 +111,37 @@ def check_config(config: Any) -> None:
             )
 
 
+@dataclass(frozen=True)
+class StockAnswer:
+    """The logits of a few tokens, as the model gave them before anything in it was replaced."""
+
+    input_ids: Tensor  # [1, TRIAL_TOKENS]
+    logits: Tensor  # [1, TRIAL_TOKENS, vocab_size]
+
+
 @torch.inference_mode()
-def try_attention(model: Any, vocab_size: int) -> AttentionShape:
+def ask_stock(model: Any, vocab_size: int) -> StockAnswer:
+    """What the untouched model says; eager attention does everything that a config asks for."""
+    generator = torch.Generator().manual_seed(0)
+    input_ids = torch.randint(0, vocab_size, (1, TRIAL_TOKENS), generator=generator)
+    input_ids = input_ids.to(next(model.parameters()).device)
+    model.set_attn_implementation("eager")
+    return StockAnswer(input_ids, model(input_ids=input_ids, use_cache=False).logits)
+
+
+@torch.inference_mode()
+def try_attention(model: Any, answer: StockAnswer) -> AttentionShape:
     """Install our attention in `model` for good, and prove that the model still says the same.
 
     Called once, at loading, before anybody else has the model. Raises ConfigError.
     """
-    device = next(model.parameters()).device
-    generator = torch.Generator().manual_seed(0)
-    input_ids = torch.randint(0, vocab_size, (1, TRIAL_TOKENS), generator=generator).to(device)
-    positions = torch.arange(TRIAL_TOKENS, device=device)[None]
-    model.set_attn_implementation("eager")
-    expected = model(input_ids=input_ids, position_ids=positions, use_cache=False).logits
     model.set_attn_implementation(ATTENTION_NAME)
+    device = answer.input_ids.device
+    positions = torch.arange(TRIAL_TOKENS, device=device)[None]
     trial = Trial(_one_sequence(device))
     step = {STEP_ARGUMENT: trial}
-    logits = model(input_ids=input_ids, position_ids=positions, use_cache=False, **step).logits
-    return _judge(model, trial, expected, logits)
+    outputs = model(input_ids=answer.input_ids, position_ids=positions, use_cache=False, **step)
+    return _judge(model, trial, answer.logits, outputs.logits)
 
 
 def _one_sequence(device: torch.device) -> GroupBatch:

@@ -17,11 +17,12 @@ from transformers.utils import logging as transformers_logging
 
 from engine.errors import ConfigError, PagewalkError, SourceError
 from engine.runner import default_model
-from engine.runner.architecture import check_config, try_attention
+from engine.runner.architecture import ask_stock, check_config, try_attention
 from engine.runner.attention.backend import choose_backend
+from engine.runner.fused_layers import fuse_layers
 from engine.runner.gguf_file import READ_ERRORS, converted_folder, file_identity
 from engine.runner.model_folder import Progress, say_nothing
-from engine.runner.packed_linear import pack_linears
+from engine.runner.packed_linear import TORCH, choose_kernel, pack_linears
 from engine.runner.tokenizer import Tokenizer
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -44,7 +45,7 @@ class LoadedModel:
     max_model_len: int  # positions, in tokens
     eos_token_ids: tuple[int, ...]
     attention_backend: str
-    linear_path: str  # how the linear layers are computed: "torch" or "packed-..."
+    linear_path: str  # how the linear layers are computed: packed_linear.py
 
     @property
     def dtype_name(self) -> str:
@@ -111,8 +112,9 @@ def assemble(
     parameter = next(stock.parameters())
     device, dtype = parameter.device, parameter.dtype
     vocab_size = int(stock.get_output_embeddings().weight.shape[0])
-    shape = try_attention(stock, vocab_size)
-    linear_path = pack_linears(stock)
+    answer = ask_stock(stock, vocab_size)
+    linear_path = _replace_linears(stock)
+    shape = try_attention(stock, answer)
     return LoadedModel(
         model=stock,
         tokenizer=Tokenizer(pretrained_tokenizer, vocab_size=vocab_size),
@@ -129,6 +131,16 @@ def assemble(
         attention_backend=choose_backend(device).name,
         linear_path=linear_path,
     )
+
+
+def _replace_linears(stock: Any) -> str:
+    """Pack, and where it is known how, fuse the linear layers; says how they are computed now."""
+    kernel = choose_kernel(stock.get_output_embeddings().weight)
+    if kernel is TORCH:
+        return kernel.name
+    fused = fuse_layers(stock, kernel)
+    pack_linears(stock, kernel)
+    return f"{kernel.name}-fused" if fused else kernel.name
 
 
 def _find(model: str | None, progress: Progress) -> tuple[str, str]:

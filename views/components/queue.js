@@ -1,5 +1,6 @@
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
+  attr(root, "data-roomy", data.roomy);
   head(root, data.title, data.count);
   const list = part(root, "list"), items = [{ end: data.head_word }];
   data.head.forEach((node, i) => items.push({ ...node, victim: i === 0 }));

@@ -1,5 +1,6 @@
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
+  attr(root, "data-roomy", data.roomy);
   head(root, data.title);
   const state = Object.fromEntries(data.legend);
   const makeToken = () => el("span", "token");

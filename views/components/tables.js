@@ -1,5 +1,6 @@
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
+  attr(root, "data-roomy", data.roomy);
   head(root, data.title, data.rows.length ? data.hint : "");
   const makeCell = () => { const c = el("button", "cell"); c.type = "button"; c.append(el("span", "index"), el("span", "block")); return c; };
   const setCell = (node, cell) => {

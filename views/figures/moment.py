@@ -8,6 +8,7 @@ from engine.trace.events import Event
 from engine.trace.state import NULL_BLOCK_ID, Cursor, State
 from engine.trace.trace import Trace
 
+ROOMY_BLOCKS = 16  # a pool this small is drawn large, to be read from the last row
 SHORT_HASH = 6  # hexadecimal digits of a hash that a reader can compare at a glance
 
 

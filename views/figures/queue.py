@@ -4,7 +4,7 @@ from typing import Any
 
 from engine.trace import events
 from engine.trace.state import State
-from views.figures.moment import Moment, block_state, known_bytes, short_hash
+from views.figures.moment import ROOMY_BLOCKS, Moment, block_state, known_bytes, short_hash
 from views.figures.tokens import request_pieces
 from views.text import Text
 
@@ -23,6 +23,7 @@ def queue(moment: Moment, text: Text, *, selected: int | None = None) -> dict[st
         "tail": [_node(state, id_, touched) for id_ in tail],
         "more": _more(state, len(head) + len(tail), text),
         "selected": selected,
+        "roomy": state.num_blocks <= ROOMY_BLOCKS,
         "head_word": text("queue.head"),
         "tail_word": text("queue.tail"),
         "victim": _victim(state, head[0] if head else None, text),

@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.trace.entries import RequestState
 from engine.trace.state import State
-from views.figures.moment import Moment
+from views.figures.moment import ROOMY_BLOCKS, Moment
 from views.figures.tokens import PLAIN, Piece, request_pieces
 from views.text import Text
 from views.theme import TOKEN_STATES
@@ -33,6 +33,7 @@ def requests(moment: Moment, text: Text, *, selected: int | None = None) -> dict
         "block_label": text("requests.block"),
         "shared_label": text("requests.shared_character"),
         "selected": selected,
+        "roomy": state.num_blocks <= ROOMY_BLOCKS,
     }
 
 

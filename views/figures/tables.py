@@ -4,7 +4,7 @@ from typing import Any
 
 from engine.trace.entries import RequestState
 from engine.trace.state import NULL_BLOCK_ID, State
-from views.figures.moment import Moment, block_state, folded
+from views.figures.moment import ROOMY_BLOCKS, Moment, block_state, folded
 from views.text import Text
 
 HEAD, TAIL = 20, 12
@@ -30,6 +30,7 @@ def tables(moment: Moment, text: Text, *, selected: int | None = None) -> dict[s
         "cell_label": text("tables.cell"),
         "hit_label": text("tables.cell_hit"),
         "selected": selected,
+        "roomy": state.num_blocks <= ROOMY_BLOCKS,
     }
 
 
