@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from bench.measure import machine
+from bench.measure import OtherLoad, machine
 from bench.workloads import FULL, QUICK, Size
 
 PARTS = ("decode", "prefill", "shared_prefix", "scheduler", "recording", "trace", "pool")
@@ -70,11 +70,12 @@ def measure_bookkeeping(options: Options, size: Size) -> dict[str, Any]:
 def main() -> None:
     options = parse_options()
     size = QUICK if options.quick else FULL
+    load = OtherLoad()
     print(f"{machine()}; {options.num_threads} threads")
     found = measure_bookkeeping(options, size)
     if set(MODEL_PARTS) & set(options.only) or options.vllm_python:
         found |= measure_models(options, size)
-    print()
+    print(f"\n{load.sentence()}")
     print(json.dumps({"vllm": None} | found))
 
 

@@ -3,6 +3,7 @@
 import os
 import platform
 import statistics
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -59,6 +60,33 @@ def machine() -> str:
         f"{cpu_name()}, {os.cpu_count()} cores; {platform.system()} {platform.machine()}, "
         f"Python {platform.python_version()}"
     )
+
+
+class OtherLoad:
+    """How busy the rest of the machine was since this was made: what spoils a benchmark."""
+
+    def __init__(self) -> None:
+        self._began = self._busy_s()
+
+    @staticmethod
+    def _busy_s() -> tuple[float, float, float]:
+        """Wall clock, CPU seconds of all processes, and of this one with its children."""
+        stat = Path("/proc/stat")
+        if not stat.exists():
+            return time.monotonic(), 0.0, 0.0
+        user, nice, system, *_ = stat.read_text(encoding="utf-8").split()[1:4]
+        ticks = os.sysconf("SC_CLK_TCK")
+        everyone = (int(user) + int(nice) + int(system)) / ticks
+        return time.monotonic(), everyone, sum(os.times()[:4])
+
+    def sentence(self) -> str:
+        wall, everyone, ours = (
+            now - then for now, then in zip(self._busy_s(), self._began, strict=True)
+        )
+        if everyone == 0:
+            return f"{wall:.0f} s; what other processes did is not known here"
+        others = max(0.0, everyone - ours) / wall
+        return f"{wall:.0f} s, in which other processes used {others:.2f} cores on average"
 
 
 def print_table(
