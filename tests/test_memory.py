@@ -1,0 +1,77 @@
+"""Case B53 of data/cases.json: looking at a run, and ending one, leaves nothing behind."""
+
+import gc
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from engine.trace.header import TraceHeader
+from engine.trace.trace import Trace
+from engine.workload import ScriptedRun, parse_workload
+from views.figures.chains import chains
+from views.figures.moment import moment_at
+from views.figures.narration import narration
+from views.figures.numbers import numbers
+from views.figures.pool import pool
+from views.figures.queue import queue
+from views.figures.requests import requests
+from views.figures.tables import tables
+from views.text import Text
+
+CASES = json.loads((Path(__file__).parent / "data" / "cases.json").read_text(encoding="utf-8"))
+TEXT = Text("en")
+FIGURES = (requests, tables, chains, pool, queue)
+MB = 10**6
+
+
+def conversations() -> Trace:
+    """Seventy steps of a published production trace on the scripted engine."""
+    case = next(case for case in CASES["scenarios"] if case["name"] == "mooncake_conversations")
+    fields = ("name", "config", "requests", "max_steps")
+    workload = parse_workload({name: case[name] for name in fields})
+    trace = Trace(TraceHeader(config=workload.config.to_mapping()))
+    for _ in ScriptedRun(workload, emit=trace.emit).run():
+        pass
+    return trace
+
+
+def look(trace: Trace, position: int) -> None:
+    cursor = trace.cursor_at(position)
+    moment = moment_at(trace, cursor)
+    for figure in FIGURES:
+        figure(moment, TEXT, selected=1)
+    numbers(moment, TEXT)
+    narration(trace, cursor, TEXT)
+
+
+def held_bytes() -> int:
+    gc.collect()
+    held, _ = tracemalloc.get_traced_memory()
+    return held
+
+
+@pytest.fixture(autouse=True)
+def _traced():
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+def test_a_thousand_redraws_hold_nothing_more():
+    trace = conversations()
+    for position in range(0, trace.num_positions, 8):
+        look(trace, position)
+    warm = held_bytes()
+    for number in range(1000):
+        look(trace, number * 37 % trace.num_positions)
+    assert held_bytes() - warm < 1 * MB
+
+
+def test_a_closed_run_gives_back_what_it_held():
+    conversations()
+    before = held_bytes()
+    for _ in range(20):
+        look(conversations(), 200)
+    assert held_bytes() - before < 1 * MB
