@@ -185,9 +185,13 @@ def tokens_sampled(state: State, event: TokensSampled) -> None:
     ):
         raise TraceError(f"{count} tokens of {request_id} came with details of another number")
     num_tokens, num_samples = request.num_tokens, request.num_samples
-    request.token_log = _grow(request.token_log, num_tokens, token_ids)
+    if len(request.token_log) == num_tokens and len(request.sample_log) == num_samples:
+        request.token_log.extend(token_ids)  # as _grow does, without two calls
+        request.sample_log.append(event)
+    else:
+        request.token_log = _grow(request.token_log, num_tokens, token_ids)
+        request.sample_log = _grow(request.sample_log, num_samples, (event,))
     request.num_tokens = num_tokens + count
-    request.sample_log = _grow(request.sample_log, num_samples, (event,))
     request.num_samples = num_samples + 1
     if event.num_rejected_tokens:
         computed = request.num_computed_tokens
