@@ -147,67 +147,72 @@ def _read_step() -> None:
 
 def note(piece: str, what: str) -> None:
     """A callback's only work: remember what a component sent until `settle` does it."""
-    choices().asked[what] = st.session_state[piece][what]
+    sent = st.session_state[piece][what]
+    choices().asked[what] = sent
 
 
 def settle() -> bool:
-    """Do what was asked; True if something outside of the stage has changed as well."""
-    asked, choices().asked = choices().asked, {}
-    changed = False
-    for what, sent in asked.items():
+    """Do what was asked; True if something outside of the stage has changed as well.
+
+    Streamlit may end a run wherever its state is touched, so that happens before the first action:
+    once something was taken from the list, it is done to the end.
+    """
+    chosen, begun, changed = choices(), run(), False
+    while chosen.asked:
+        what = next(iter(chosen.asked))
+        sent = chosen.asked.pop(what)
         try:
-            changed |= ACTIONS[what](sent)
+            changed |= ACTIONS[what](chosen, begun, sent)
         except PagewalkError as error:
-            choices().notices["error"] = str(error)
+            chosen.notices["error"] = str(error)
             changed = True
     return changed
 
 
-def _go_to(target: Any) -> bool:
-    begun = run()
+def _go_to(chosen: Choices, begun: Run | None, target: Any) -> bool:
     if begun is not None and isinstance(target, dict):
-        choices().cursor = begun.reach(target)
-        choices().sequence = int(target.get("sequence", 0))
+        chosen.sequence = int(target.get("sequence", chosen.sequence))
+        chosen.cursor = begun.reach(target)
     return False
 
 
-def _go_to_position(position: Any) -> bool:
-    return _go_to({"position": position, "sequence": choices().sequence})
+def _go_to_position(chosen: Choices, begun: Run | None, position: Any) -> bool:
+    return _go_to(chosen, begun, {"position": position})
 
 
-def _pick(block_id: Any) -> bool:
+def _pick(chosen: Choices, _: Run | None, block_id: Any) -> bool:
     """A click on the selected block, or on its close button, deselects it."""
-    is_new = isinstance(block_id, int) and block_id >= 0 and block_id != choices().block_id
-    choices().block_id = block_id if is_new else None
+    is_new = isinstance(block_id, int) and block_id >= 0 and block_id != chosen.block_id
+    chosen.block_id = block_id if is_new else None
     return False
 
 
-def _close(kind: Any) -> bool:
-    return choices().notices.pop(str(kind), None) is not None
+def _close(chosen: Choices, _: Run | None, kind: Any) -> bool:
+    return chosen.notices.pop(str(kind), None) is not None
 
 
-def _keep_draft(sent: Any) -> bool:
-    choices().draft = Draft.from_browser(sent)
+def _keep_draft(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    chosen.draft = Draft.from_browser(sent)
     return False
 
 
-def _add(sent: Any) -> bool:
+def _add(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     """Queue the prompt that stands in the form. If that fails the form keeps it."""
-    begun = run()
-    draft = choices().draft = Draft.from_browser(sent)
+    draft = chosen.draft = Draft.from_browser(sent)
+    words = Text(chosen.language)
     assert begun is not None, "the form was shown before the model was there"
-    sampling = draft.sampling(text())
+    sampling = draft.sampling(words)
     request_id = begun.add(draft, sampling)
-    choices().draft = draft._replace(text="")
-    choices().num_cleared += 1
-    choices().cursor = begun.trace.last
-    choices().notices.pop("error", None)
-    choices().notices["note"] = text()("notice.added", request=request_id)
+    chosen.draft = draft._replace(text="")
+    chosen.num_cleared += 1
+    chosen.cursor = begun.trace.last
+    chosen.notices.pop("error", None)
+    chosen.notices["note"] = words("notice.added", request=request_id)
     if sampling.temperature != float(draft.temperature):
-        raised = text()(
+        raised = words(
             "prompt.temperature_raised", given=draft.temperature, used=sampling.temperature
         )
-        choices().notices["note"] += f" {raised}"
+        chosen.notices["note"] += f" {raised}"
     return True
 
 

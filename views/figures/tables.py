@@ -5,6 +5,7 @@ from typing import Any
 from engine.trace.entries import RequestState
 from engine.trace.state import NULL_BLOCK_ID, State
 from views.figures.moment import ROOMY_BLOCKS, Moment, block_state, folded
+from views.figures.requests import token_spans
 from views.text import Text
 
 HEAD, TAIL = 20, 12
@@ -38,7 +39,7 @@ def _row(
     state: State, request: RequestState, group_id: int, touched: frozenset[int]
 ) -> dict[str, Any]:
     table = request.block_tables[group_id]
-    num_hits = request.num_hit_tokens // state.group_block_sizes[group_id]
+    num_hits = token_spans(state, request)[0] // state.group_block_sizes[group_id]
     cells = [
         _cell(state, block_id, index, hit=index < num_hits, touched=block_id in touched)
         for index, block_id in enumerate(table)

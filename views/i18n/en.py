@@ -89,7 +89,7 @@ MESSAGES: dict[str, str] = {
     "settings.clear_hint": "Starts an empty run with these settings; {n} requests and {steps} steps are dropped.",
     # Pool
     "pool.title": "Block pool",
-    "pool.summary": "{used} of {usable} usable blocks in use, {free} free, {cached} hashes remembered",
+    "pool.summary": "{used:,} of {usable:,} usable blocks in use, {free:,} free, {cached:,} hashes remembered",
     "pool.touched": "named by this sub-step",
     "pool.hashed": "has a hash",
     "pool.unwritten": "hash, but K and V not computed yet",
@@ -107,10 +107,10 @@ MESSAGES: dict[str, str] = {
     # Free queue
     "queue.title": "Free queue",
     "queue.count.one": "{n} block",
-    "queue.count.other": "{n} blocks",
+    "queue.count.other": "{n:,} blocks",
     "queue.head": "head",
     "queue.tail": "tail",
-    "queue.more": "{n} more",
+    "queue.more": "{n:,} more",
     "queue.empty": "No free block is left: whoever needs one has to wait, or somebody is preempted.",
     "queue.victim": "Taken next: block {block}, which holds nothing that could be hit.",
     "queue.victim_cached": "Taken next: block {block}. With it goes hash #{hash}: {content}",
@@ -173,7 +173,7 @@ MESSAGES: dict[str, str] = {
     # Numbers
     "numbers.title": "Numbers",
     "numbers.none": "–",
-    "numbers.of": "{n} of {total}",
+    "numbers.of": "{n:,} of {total:,}",
     "number.usage": "cache usage",
     "number.hit_rate": "prefix hit rate",
     "number.tokens": "tokens / budget",
