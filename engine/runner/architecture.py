@@ -54,7 +54,7 @@ class Trial:
     """An attention step of one sequence that starts in an empty cache, and notes who called."""
 
     batch: GroupBatch
-    kv_caches: dict[int, Tensor] = field(default_factory=dict)
+    dtype: torch.dtype  # of the cache
     windows: dict[int, int | None] = field(default_factory=dict)
     shapes: set[tuple[int, int]] = field(default_factory=set)  # num_kv_heads, head_size
 
@@ -79,9 +79,9 @@ class Trial:
         num_kv_heads, head_size = key.shape[1:]
         self.shapes.add((num_kv_heads, head_size))
         shape = (2, self._num_blocks, TRIAL_BLOCK_SIZE, num_kv_heads, head_size)
-        kv_cache = torch.zeros(shape, dtype=key.dtype, device=key.device)
+        kv_cache = torch.zeros(shape, dtype=self.dtype, device=key.device)
         backend = ReferenceAttention()
-        plan = backend.plan(self.batch, window=window, dtype=key.dtype)
+        plan = backend.plan(self.batch, window=window, dtype=self.dtype)
         return backend.forward(query, key, value, kv_cache, plan=plan, scale=scale)
 
     @property
@@ -138,7 +138,7 @@ def try_attention(model: Any, answer: StockAnswer) -> AttentionShape:
     model.set_attn_implementation(ATTENTION_NAME)
     device = answer.input_ids.device
     positions = torch.arange(TRIAL_TOKENS, device=device)[None]
-    trial = Trial(_one_sequence(device))
+    trial = Trial(_one_sequence(device), answer.logits.dtype)
     step = {STEP_ARGUMENT: trial}
     outputs = model(input_ids=answer.input_ids, position_ids=positions, use_cache=False, **step)
     return _judge(model, trial, answer.logits, outputs.logits)
@@ -166,7 +166,7 @@ def _judge(model: Any, trial: Trial, expected: Tensor, logits: Tensor) -> Attent
         raise ConfigError(f"layers with different KV heads {trial.shapes} are not supported")
     scale = float(expected.float().std()) or 1.0
     error = float((logits.float() - expected.float()).square().mean().sqrt()) / scale
-    tolerance = TOLERANCES[logits.dtype]
+    tolerance = TOLERANCES[expected.dtype]
     if not error <= tolerance:
         raise ConfigError(
             f"with paged attention this model's logits differ by {error:.2g} standard deviations "

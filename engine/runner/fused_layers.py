@@ -41,16 +41,15 @@ class FusedAttention(nn.Module):
         **options: Any,
     ) -> tuple[Tensor, None]:
         batch, num_tokens, _ = hidden_states.shape
-        qkv = self.qkv_proj.wide(hidden_states).view(batch, num_tokens, -1, self.head_size)
+        qkv = self.qkv_proj(hidden_states).view(batch, num_tokens, -1, self.head_size)
         num_turned = self.num_heads + self.num_kv_heads
-        turned = turn(qkv[:, :, :num_turned], *position_embeddings).to(hidden_states.dtype)
-        value = qkv[:, :, num_turned:].to(hidden_states.dtype)
+        turned = turn(qkv[:, :, :num_turned], *position_embeddings)
         attend = ALL_ATTENTION_FUNCTIONS[self.config._attn_implementation]
         out, _ = attend(
             self,
             turned[:, :, : self.num_heads].transpose(1, 2),
             turned[:, :, self.num_heads :].transpose(1, 2),
-            value.transpose(1, 2),
+            qkv[:, :, num_turned:].transpose(1, 2),
             attention_mask,
             scaling=self.scaling,
             sliding_window=self.sliding_window,
@@ -69,8 +68,8 @@ class FusedMLP(nn.Module):
         self.act_fn = stock.act_fn
 
     def forward(self, x: Tensor) -> Tensor:
-        gate, up = self.gate_up_proj.wide(x).chunk(2, dim=-1)
-        out: Tensor = self.down_proj.wide(self.act_fn(gate) * up).to(x.dtype)
+        gate, up = self.gate_up_proj(x).chunk(2, dim=-1)
+        out: Tensor = self.down_proj(self.act_fn(gate) * up)
         return out
 
 
@@ -80,17 +79,14 @@ class SignedRotary(nn.Module):
     rotate_half(x) * sin = cat(-x2, x1) * cat(s1, s2) = cat(x2, x1) * cat(-s1, s2), bit by bit.
     """
 
-    def __init__(self, stock: nn.Module, kernel: Kernel) -> None:
+    def __init__(self, stock: nn.Module) -> None:
         super().__init__()
         self.stock = stock
-        self.widens = kernel.widens
 
     def forward(self, *args: Any, **options: Any) -> tuple[Tensor, Tensor]:
         cosine, sine = self.stock(*args, **options)  # [1, num_tokens, head_size]
         first, second = sine.chunk(2, dim=-1)
         signed = torch.cat((-first, second), dim=-1)
-        if self.widens:
-            cosine, signed = cosine.float(), signed.float()
         return cosine[:, :, None], signed[:, :, None]  # one for all heads
 
 
@@ -105,12 +101,17 @@ def fuse_layers(model: Any, kernel: Kernel) -> bool:
     decoder = getattr(model, "model", None)
     layers = list(getattr(decoder, "layers", ()))
     rotary = getattr(decoder, "rotary_emb", None)
-    if rotary is None or not layers or not all(_is_known(layer) for layer in layers):
+    if (
+        decoder is None
+        or rotary is None
+        or not layers
+        or not all(_is_known(layer) for layer in layers)
+    ):
         return False
     for layer in layers:
         layer.self_attn = FusedAttention(layer.self_attn, kernel)
         layer.mlp = FusedMLP(layer.mlp, kernel)
-    decoder.rotary_emb = SignedRotary(rotary, kernel)
+    decoder.rotary_emb = SignedRotary(rotary)
     return True
 
 

@@ -138,6 +138,8 @@ def _replace_linears(stock: Any) -> str:
     kernel = choose_kernel(stock.get_output_embeddings().weight)
     if kernel is TORCH:
         return kernel.name
+    if kernel.widens:
+        stock.float()  # what is not packed: embeddings, norms; their values stay those of the dtype
     fused = fuse_layers(stock, kernel)
     pack_linears(stock, kernel)
     return f"{kernel.name}-fused" if fused else kernel.name

@@ -5,17 +5,18 @@ once at loading, the same weights are multiplied up to twice (one row) or four t
 fast. Which kernel, by dtype and processor:
 
     oneDNN     float32; bfloat16 and float16 where the processor has instructions for them
-    FBGEMM     bfloat16 and float16 elsewhere (AVX2): the weight as float16, sums in float32
+    FBGEMM     bfloat16 and float16 elsewhere (AVX2): the weights as float16, activations in float32
     torch      whatever the others cannot do, and every other device
 
 A bfloat16 weight fits a float16 exactly from 6e-5 up, and below with an error of 3e-8: far less
-than the rounding of the layer's own output. Both kernels are private operators of torch, so each is
-tried on the layer's weight before it is trusted.
+than the rounding that bfloat16 activations would bring. Both kernels are private operators of
+torch, so each is tried on a weight of the model before it is trusted.
 
 vLLM 0.17.1: model_executor/layers/utils.py dispatch_cpu_unquantized_gemm
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -31,7 +32,7 @@ class Kernel(NamedTuple):
     """How one processor multiplies by a weight."""
 
     name: str
-    widens: bool  # takes and returns float32, whatever the model's dtype
+    widens: bool  # needs float32 activations: the model has to be float32 around it
 
 
 ONEDNN = Kernel("onednn", widens=False)
@@ -40,39 +41,23 @@ TORCH = Kernel("torch", widens=False)
 
 
 class PackedLinear(nn.Module):
-    """nn.Linear with its weight in a kernel's own layout. The original weight is not kept.
-
-    `forward` returns the dtype that it got; `wide` leaves a widening kernel's float32 alone, which
-    saves roundings and casts between two layers of ours.
-    """
+    """nn.Linear with its weight in a kernel's own layout. The original weight is not kept."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None, kernel: Kernel) -> None:
         """`weight` [out_features, in_features], as nn.Linear has it."""
         super().__init__()
         self.out_features, self.in_features = weight.shape
-        self.kernel = kernel
-        self.packed = _pack(weight, bias, kernel)
+        self.kernel_name = kernel.name
         self.bias = None if bias is None else nn.Parameter(bias.detach(), requires_grad=False)
+        self.multiply = _multiplication(weight.detach(), self.bias, kernel)
 
     def forward(self, x: Tensor) -> Tensor:
-        out = self.wide(x)
-        return out if out.dtype == x.dtype else out.to(x.dtype)
-
-    def wide(self, x: Tensor) -> Tensor:
-        """[..., out_features]; float32 where the kernel widens, else the dtype of `x`."""
-        if x.numel() == 0:
+        if x.shape[-2] == 0:  # nobody samples: no rows of logits
             return x.new_empty((*x.shape[:-1], self.out_features))
-        if self.kernel is FBGEMM:
-            rows = x.reshape(-1, self.in_features).float()
-            out: Tensor = torch.ops.quantized.linear_dynamic_fp16(rows, self.packed)
-            return out.view(*x.shape[:-1], self.out_features)
-        if self.kernel is ONEDNN:
-            out = torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")
-            return out
-        return linear(x, self.packed, self.bias)
+        return self.multiply(x)
 
     def extra_repr(self) -> str:
-        return f"{self.in_features}, {self.out_features}, kernel={self.kernel.name}"
+        return f"{self.in_features}, {self.out_features}, kernel={self.kernel_name}"
 
 
 def choose_kernel(weight: Tensor) -> Kernel:
@@ -95,12 +80,12 @@ def pack_linears(model: nn.Module, kernel: Kernel) -> None:
                 setattr(parent, name, PackedLinear(child.weight, child.bias, kernel))
 
 
-def fuse(layers: list[nn.Linear], kernel: Kernel) -> PackedLinear:
+def fuse(layers: Sequence[nn.Linear], kernel: Kernel) -> PackedLinear:
     """One layer that computes all of them: their outputs side by side."""
-    weight = torch.cat([layer.weight for layer in layers])
-    biases = [layer.bias for layer in layers]
-    bias = None if biases[0] is None else torch.cat(biases)
-    return PackedLinear(weight, bias, kernel)
+    weight = torch.cat([layer.weight.detach() for layer in layers])
+    biases = [layer.bias.detach() for layer in layers if layer.bias is not None]
+    assert len(biases) in (0, len(layers)), "a bias is missing"
+    return PackedLinear(weight, torch.cat(biases) if biases else None, kernel)
 
 
 def _candidates(dtype: torch.dtype) -> tuple[Kernel, ...]:
@@ -120,24 +105,38 @@ def _candidates(dtype: torch.dtype) -> tuple[Kernel, ...]:
 def _is_right(weight: Tensor, kernel: Kernel) -> bool:
     if not _fits(weight, kernel):
         return False
-    x = torch.linspace(-1, 1, 3 * weight.shape[1]).view(3, -1).to(weight.dtype)
-    expected = linear(x, weight).float()
+    x = torch.linspace(-1, 1, 3 * weight.shape[1]).view(3, -1)
+    expected = linear(x, weight.detach().float())
     try:
-        found = PackedLinear(weight, None, kernel)(x).float()
+        found = PackedLinear(weight, None, kernel)(x if kernel.widens else x.to(weight.dtype))
     except PACK_ERRORS:
         return False
-    return bool((found - expected).abs().max() <= TOLERANCE * expected.abs().max())
+    error = (found.float() - expected).abs().max()
+    return bool(error <= TOLERANCE * expected.abs().max())
 
 
 def _fits(weight: Tensor, kernel: Kernel) -> bool:
     return kernel is not FBGEMM or float(weight.detach().abs().max()) < MAX_HALF
 
 
-def _pack(weight: Tensor, bias: Tensor | None, kernel: Kernel) -> Any:
-    weight = weight.detach()
+def _multiplication(
+    weight: Tensor, bias: Tensor | None, kernel: Kernel
+) -> Callable[[Tensor], Tensor]:
     if kernel is FBGEMM:
-        wide_bias = None if bias is None else bias.detach().float()
-        return torch.ops.quantized.linear_prepack_fp16(weight.float(), wide_bias)
+        return _fbgemm(weight, bias)
     if kernel is ONEDNN:
-        return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), ROWS_PACKED_FOR)
-    return weight
+        return _onednn(weight, bias)
+    return lambda x: linear(x, weight, bias)
+
+
+def _fbgemm(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
+    wide_bias = None if bias is None else bias.detach().float()
+    packed = torch.ops.quantized.linear_prepack_fp16(weight.float(), wide_bias)
+    multiply = torch.ops.quantized.linear_dynamic_fp16.default
+    return lambda x: multiply(x, packed)
+
+
+def _onednn(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
+    packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), ROWS_PACKED_FOR)
+    multiply = torch.ops.mkldnn._linear_pointwise.default
+    return lambda x: multiply(x, packed, bias, "none", [], "")

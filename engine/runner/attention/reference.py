@@ -103,6 +103,9 @@ class ReferenceAttention:
         plan: Plan,
         scale: float,
     ) -> Tensor:
+        if kv_cache.dtype != query.dtype:  # float32 activations around a half-size cache
+            q, k, v = (tensor.to(kv_cache.dtype) for tensor in (query, key, value))
+            return self.forward(q, k, v, kv_cache, plan=plan, scale=scale).to(query.dtype)
         write_kv(key, value, kv_cache, plan.slot_mapping)
         if len(plan.decodes) == 1 and plan.decodes[0].rows is None:
             return _attend_decodes(query, kv_cache, plan.decodes[0], scale)
