@@ -136,7 +136,8 @@ class Request:
                 status = RequestStatus.FINISHED_LENGTH_CAPPED
             else:
                 continue
-            kept = kept[:count]
+            kept, token_bytes = kept[:count], token_bytes[:count]
+            logprobs, top_logprobs = logprobs[:count], top_logprobs[:count]
             break
         self.emit(
             TokensSampled(

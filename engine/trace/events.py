@@ -113,8 +113,9 @@ class PrefixLookedUp(Event):
     """The cache was asked for the longest prefix that it still holds.
 
     `stop_reason`: "miss" (`missed_hash` is not cached), "end" (every full block that may hit did),
-    "cap" (the next block is held back so that one token is left to compute), "groups" (a group
-    other than the first cut the hit), "skipped" (the request does not read, or caching is off).
+    "cap" (the next block is held back so that one token is left to compute), "groups" (several
+    groups had to agree), "eagle" (the last matched block is dropped), "skipped" (the request does
+    not read, or caching is off).
     """
 
     vllm_function: ClassVar[str] = "KVCacheManager.get_computed_blocks"
