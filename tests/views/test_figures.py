@@ -3,10 +3,14 @@
 import base64
 import json
 
+import msgspec
 import pytest
 
+from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor
-from tests.views.runs import NAMES, doc_moment, golden_trace, moments
+from engine.trace.trace import Trace
+from engine.workload import ScriptedRun, read_workload
+from tests.views.runs import NAMES, WORKLOADS, doc_moment, golden_trace, moments
 from views.figures.block import block
 from views.figures.chains import chains
 from views.figures.moment import moment_at
@@ -161,3 +165,19 @@ def test_numbers_say_what_they_are_a_share_of():
     assert shown["cache usage"]["beside"] == "7 of 10"
     assert shown["prefix hit rate"]["beside"] == "8 of 29"
     assert shown["tokens / budget"]["value"] == "7 / 64"
+
+
+def test_a_cut_hit_is_marked_as_a_departure_from_vllm():
+    workload = read_workload(WORKLOADS / "priority_stale_blocks.json")
+    config = msgspec.structs.replace(workload.config, recompute_invalid_hits=True)
+    trace = Trace(TraceHeader(config=config.to_mapping()))
+    for _ in ScriptedRun(msgspec.structs.replace(workload, config=config), emit=trace.append).run():
+        pass
+    lines = [
+        line
+        for step in range(trace.num_steps)
+        for line in narration(trace, trace.after_update(step), TEXT)["lines"]
+    ]
+    cut = [line["text"] for line in lines if line.get("departs")]
+    assert cut
+    assert all("vLLM would use it." in sentence for sentence in cut)
