@@ -7,7 +7,7 @@ A token may hold a part of a character, so bytes say what text cannot. Two writi
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
@@ -17,7 +17,7 @@ def vocabulary_bytes(backend: Any, added_tokens: Mapping[int, str]) -> list[byte
     """Bytes by token id; `backend` is a tokenizers.Tokenizer, `added_tokens` are taken as text."""
     vocabulary: dict[str, int] = backend.get_vocab(with_added_tokens=True)
     by_id = [b""] * (max(vocabulary.values(), default=-1) + 1)
-    byte_level = _mentions(backend.decoder, backend.pre_tokenizer, name="ByteLevel")
+    byte_level = _is_byte_level(backend)
     stand_ins = _stand_ins() if byte_level else {}
     for token, token_id in vocabulary.items():
         if token_id in added_tokens:
@@ -29,13 +29,17 @@ def vocabulary_bytes(backend: Any, added_tokens: Mapping[int, str]) -> list[byte
     return by_id
 
 
-def joined(pieces: Sequence[bytes], text: str) -> bool:
-    """Whether the pieces joined are the text: not so where a tokenizer normalises or adds."""
-    return b"".join(pieces) == text.encode()
+def missing_bytes(backend: Any) -> frozenset[int]:
+    """Bytes that a byte-level vocabulary has no token for; its tokenizer drops them silently."""
+    if not _is_byte_level(backend):
+        return frozenset()
+    vocabulary = backend.get_vocab(with_added_tokens=False)
+    return frozenset(byte for letter, byte in _stand_ins().items() if letter not in vocabulary)
 
 
-def _mentions(*parts: Any, name: str) -> bool:
-    return any(part is not None and name in repr(part) for part in parts)
+def _is_byte_level(backend: Any) -> bool:
+    parts = (backend.decoder, backend.pre_tokenizer)
+    return any(part is not None and "ByteLevel" in repr(part) for part in parts)
 
 
 def _byte_level_bytes(token: str, stand_ins: Mapping[str, int]) -> bytes:

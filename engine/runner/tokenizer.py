@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from engine.config import check_token_ids
 from engine.errors import ConfigError
-from engine.runner.token_bytes import vocabulary_bytes
+from engine.runner.token_bytes import missing_bytes, vocabulary_bytes
 
 Mode = Literal["chat", "raw"]
 MODES = ("chat", "raw")
@@ -47,6 +47,7 @@ class Tokenizer:
         self.tokenizer_id = "sha256:" + hashlib.sha256(serialised.encode()).hexdigest()[:16]
         added = pretrained.added_tokens_decoder
         self._special = {id_: str(token) for id_, token in added.items() if token.special}
+        self._missing_bytes = missing_bytes(self._reads_special)
         self._bytes = vocabulary_bytes(
             self._reads_special, {id_: str(token) for id_, token in added.items()}
         )
@@ -60,14 +61,15 @@ class Tokenizer:
         return frozenset(self._special)
 
     def encode(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
-        """`text` as the model gets it; ConfigError for an unknown mode or an empty raw prompt.
+        """`text` as the model gets it. ConfigError for an unknown mode, an empty raw prompt or a
+        character that no token stands for.
 
         In chat mode the template's own control tokens are always read; `allow_special` is about
         those that the user typed.
         """
         if mode not in MODES:
             raise ConfigError(f"mode={mode!r} is unknown: choose one of {', '.join(MODES)}")
-        _check_text(text)
+        _check_text(text, self._missing_bytes)
         if mode == "raw":
             return self._tokenized(self._encode_raw(text, allow_special))
         return self._tokenized(self._encode_chat(text, allow_special))
@@ -158,12 +160,20 @@ class Tokenizer:
         return [span for id_, span in pairs if id_ in self._special]
 
 
-def _check_text(text: object) -> None:
+def _check_text(text: object, missing_bytes: frozenset[int]) -> None:
+    """ConfigError for what no token can stand for."""
     if not isinstance(text, str):
         raise ConfigError(f"the prompt {text!r:.80} is not a text")
     try:
-        text.encode()
+        encoded = text.encode()
     except UnicodeEncodeError as error:
         raise ConfigError(
             f"the prompt holds half a character (a lone surrogate) at index {error.start}: remove it"
         ) from error
+    if missing_bytes.isdisjoint(encoded):
+        return
+    index = next(i for i, c in enumerate(text) if not missing_bytes.isdisjoint(c.encode()))
+    raise ConfigError(
+        f"the prompt holds the character {text[index]!r} at index {index}, for which this model "
+        "has no token: remove it"
+    )
