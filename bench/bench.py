@@ -17,6 +17,7 @@ class Options(argparse.Namespace):
     quick: bool
     only: list[str]
     num_threads: int
+    dtype: str
     model: str | None
     vllm_python: str | None
 
@@ -28,6 +29,7 @@ def parse_options() -> Options:
     parser.add_argument(
         "--threads", type=int, default=os.cpu_count(), dest="num_threads", help="of torch"
     )
+    parser.add_argument("--dtype", choices=("bfloat16", "float32"), default="bfloat16")
     parser.add_argument("--model", help="a local folder; default: the model of the set-up")
     parser.add_argument("--vllm-python", help="interpreter of an environment with vLLM 0.17.1")
     return parser.parse_args(namespace=Options())
@@ -37,7 +39,9 @@ def measure_models(options: Options, size: Size) -> dict[str, Any]:
     """The parts that run the model; torch is imported here so that the others do without."""
     from bench.model_speed import ModelBench
 
-    bench = ModelBench(options.model, options.num_threads, size)
+    bench = ModelBench(
+        options.model, dtype=options.dtype, num_threads=options.num_threads, size=size
+    )
     parts: dict[str, Callable[[], dict[str, Any]]] = {
         "decode": bench.decode,
         "prefill": bench.prefill,

@@ -19,8 +19,6 @@ from bench.references import (
 from bench.vllm_run import run_vllm
 
 BATCHES = (1, 8, 32)
-DTYPE = "bfloat16"
-WARM_UP_TOKENS = 4
 
 Timed = Callable[[Prompts, int], Timing]  # prompts and new tokens for each
 
@@ -28,13 +26,16 @@ Timed = Callable[[Prompts, int], Timing]  # prompts and new tokens for each
 class ModelBench:
     """All contenders over one set of weights; the prompts are drawn once and shared."""
 
-    def __init__(self, model: str | None, num_threads: int, size: workloads.Size) -> None:
+    def __init__(
+        self, model: str | None, *, dtype: str, num_threads: int, size: workloads.Size
+    ) -> None:
         torch.set_num_threads(num_threads)
+        self.dtype = dtype
         self.size = size
         self.num_threads = num_threads
         self.folder = model or default_model_folder()
-        stock = load_stock_model(self.folder, torch.bfloat16)
-        self.pagewalk = Pagewalk(self.folder, DTYPE)
+        stock = load_stock_model(self.folder, getattr(torch, dtype))
+        self.pagewalk = Pagewalk(self.folder, dtype)
         self.contenders: dict[str, Timed] = {
             "pagewalk": self.pagewalk.time,
             "generate": functools.partial(time_generate, stock),
@@ -43,12 +44,12 @@ class ModelBench:
         self.decode_prompts = {batch: workloads.decode_prompts(batch) for batch in BATCHES}
         self.prefill_prompt = workloads.random_prompt(workloads.PREFILL_TOKENS)
         self.shared_prompts = workloads.shared_prefix_prompts()
+        for timed in self.contenders.values():  # warm up
+            timed([workloads.random_prompt(16)], 4)
 
     def _medians(
         self, prompts: Prompts, num_new_tokens: int, figure: Callable[[Timing], float]
     ) -> dict[str, float]:
-        for timed in self.contenders.values():
-            timed(prompts, WARM_UP_TOKENS)
         runs = {
             name: lambda timed=timed: figure(timed(prompts, num_new_tokens))
             for name, timed in self.contenders.items()
@@ -58,7 +59,7 @@ class ModelBench:
 
     def _method(self, what: str) -> str:
         rounds = self.size.num_rounds
-        return f"{what}; {DTYPE}, {self.num_threads} threads; median of {rounds} alternating rounds"
+        return f"{what}; {self.dtype}, {self.num_threads} threads; median of {rounds} alternating rounds"
 
     def decode(self) -> dict[str, Any]:
         num_new_tokens = self.size.num_new_tokens
@@ -113,7 +114,7 @@ class ModelBench:
     def vllm(self, python: str) -> dict[str, Any]:
         work = {
             "model": self.folder,
-            "dtype": DTYPE,
+            "dtype": self.dtype,
             "num_threads": self.num_threads,
             "num_rounds": self.size.num_rounds,
             "num_new_tokens": self.size.num_new_tokens,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 VOCAB_SIZE = 49_152
 FIRST_ORDINARY_ID = 20  # the ids below are control tokens of SmolLM2
 
-DECODE_PROMPT_TOKENS = 128
+DECODE_PROMPT_TOKENS = 64
 PREFILL_TOKENS = 512
 SHARED_REQUESTS = 16
 SHARED_PREFIX_TOKENS = 256
@@ -26,7 +26,7 @@ class Size(NamedTuple):
     num_trace_steps: int
 
 
-FULL = Size(num_rounds=5, num_new_tokens=64, num_scheduler_steps=400, num_trace_steps=10_000)
+FULL = Size(num_rounds=3, num_new_tokens=32, num_scheduler_steps=400, num_trace_steps=10_000)
 QUICK = Size(num_rounds=1, num_new_tokens=12, num_scheduler_steps=60, num_trace_steps=1_000)
 
 _draw = random.Random(20_251_129)
