@@ -6,6 +6,7 @@ another, and the rotary embedding turns Q and K together. The decoder layers, th
 own forward and the attention interface stay transformers'.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,7 +15,12 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from engine.runner.packed_linear import Kernel, PackedLinear, fuse
 
-ATTENTIONS = ("LlamaAttention", "MistralAttention", "Qwen2Attention")
+# Where each class of attention finds the window that it hands on.
+ATTENTIONS: dict[str, Callable[[Any], int | None]] = {
+    "LlamaAttention": lambda stock: None,
+    "MistralAttention": lambda stock: getattr(stock.config, "sliding_window", None),
+    "Qwen2Attention": lambda stock: getattr(stock, "sliding_window", None),
+}
 MLPS = ("LlamaMLP", "MistralMLP", "Qwen2MLP")
 
 
@@ -26,7 +32,7 @@ class FusedAttention(nn.Module):
         self.config = stock.config
         self.layer_idx = stock.layer_idx
         self.scaling = stock.scaling
-        self.sliding_window = getattr(stock, "sliding_window", None)
+        self.sliding_window = ATTENTIONS[type(stock).__name__](stock)
         self.head_size = stock.head_dim
         self.num_heads = stock.q_proj.out_features // stock.head_dim
         self.num_kv_heads = stock.k_proj.out_features // stock.head_dim

@@ -55,7 +55,8 @@ def build_stock(architecture: str = "Llama", **config: Any) -> Any:
     }
     settings |= config
     built = getattr(transformers, f"{architecture}Config")(**settings)
-    return getattr(transformers, f"{architecture}ForCausalLM")(built).eval()
+    suffix = "LMHeadModel" if architecture == "GPT2" else "ForCausalLM"
+    return getattr(transformers, architecture + suffix)(built).eval()
 
 
 def build_loaded(stock: Any) -> LoadedModel:
@@ -110,8 +111,9 @@ def answers(
 
 def stock_answer(stock: Any, prompt: Sequence[int], num_tokens: int = 12) -> list[int]:
     """What transformers' own generate() says, greedy and past any end-of-text token."""
+    stock.generation_config.eos_token_id = None  # it would stand in for what `config` leaves out
     config = transformers.GenerationConfig(
-        do_sample=False, max_new_tokens=num_tokens, pad_token_id=0, eos_token_id=None
+        do_sample=False, max_new_tokens=num_tokens, pad_token_id=0
     )
     ids = torch.tensor([list(prompt)])
     with torch.inference_mode():

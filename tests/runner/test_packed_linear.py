@@ -1,0 +1,122 @@
+"""Packed and fused layers say what the stock ones say."""
+
+import pytest
+import torch
+from torch import nn
+
+from engine.runner.fused_layers import FusedAttention, fuse_layers, turn
+from engine.runner.packed_linear import (
+    FBGEMM,
+    ONEDNN,
+    TORCH,
+    Kernel,
+    PackedLinear,
+    choose_kernel,
+    fuse,
+    pack_linears,
+)
+from tests.runner.builders import build_loaded, build_stock
+
+ROWS = (0, 1, 2, 7, 8, 33, 130)
+HAS_FBGEMM = choose_kernel(torch.ones(8, 8, dtype=torch.bfloat16)) is not TORCH
+
+
+def kernels(dtype: torch.dtype) -> list[Kernel]:
+    return (
+        [TORCH]
+        if choose_kernel(torch.ones(8, 8, dtype=dtype)) is TORCH
+        else [
+            choose_kernel(torch.ones(8, 8, dtype=dtype)),
+            TORCH,
+        ]
+    )
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("has_bias", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_a_packed_layer_multiplies_as_nn_linear_does(rows, has_bias, dtype):
+    torch.manual_seed(0)
+    weight = (torch.randn(40, 24) * 0.2).to(dtype)
+    bias = torch.randn(40).to(dtype) if has_bias else None
+    x = torch.randn(1, rows, 24)
+    expected = nn.functional.linear(x, weight.float(), None if bias is None else bias.float())
+    for kernel in kernels(dtype):
+        given = x if kernel.widens else x.to(dtype)
+        found = PackedLinear(weight, bias, kernel)(given)
+        assert found.shape == (1, rows, 40)
+        assert found.dtype == given.dtype
+        tolerance = 1e-5 if dtype == torch.float32 else 1e-5 if kernel.widens else 0.05
+        assert rows == 0 or float((found.float() - expected).abs().max()) < tolerance
+
+
+def test_float32_is_packed_by_onednn_and_never_by_a_half_precision_kernel():
+    assert choose_kernel(torch.randn(64, 32)) in (ONEDNN, TORCH)
+
+
+def test_a_weight_beyond_float16_is_not_packed_as_float16():
+    assert choose_kernel(torch.full((4, 4), 1e6, dtype=torch.bfloat16)) is not FBGEMM
+
+
+def test_a_tiny_bfloat16_weight_keeps_its_value_to_3e_8():
+    weight = torch.full((8, 8), 1.1e-5, dtype=torch.bfloat16)
+    kernel = choose_kernel(weight)
+    x = torch.eye(8, dtype=torch.float32 if kernel.widens else torch.bfloat16)
+    found = PackedLinear(weight, None, kernel)(x[None])[0].float()
+    assert float((found - weight.float().T).abs().max()) < 5e-8
+
+
+def test_fused_layers_stand_side_by_side():
+    torch.manual_seed(0)
+    layers = [nn.Linear(16, size) for size in (8, 4, 4)]
+    x = torch.randn(1, 3, 16)
+    with torch.no_grad():
+        expected = torch.cat([layer(x) for layer in layers], dim=-1)
+        found = fuse(layers, choose_kernel(layers[0].weight))(x)
+    assert (found - expected).abs().max() < 1e-6
+
+
+def test_turning_q_and_k_together_is_bit_by_bit_what_the_stock_model_does():
+    from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+
+    torch.manual_seed(0)
+    query, key = torch.randn(1, 5, 6, 8), torch.randn(1, 5, 2, 8)
+    angles = torch.randn(1, 5, 4).repeat(1, 1, 2)
+    cosine, sine = angles.cos(), angles.sin()
+    stock = apply_rotary_pos_emb(query.transpose(1, 2), key.transpose(1, 2), cosine, sine)
+    signed = torch.cat((-sine[..., :4], sine[..., 4:]), dim=-1)
+    turned = turn(torch.cat((query, key), dim=2), cosine[:, :, None], signed[:, :, None])
+    assert torch.equal(turned[:, :, :6].transpose(1, 2), stock[0])
+    assert torch.equal(turned[:, :, 6:].transpose(1, 2), stock[1])
+
+
+@pytest.mark.parametrize(
+    ("architecture", "fused"),
+    [("Llama", True), ("Qwen2", True), ("Mistral", True), ("Qwen3", False), ("Olmo2", False)],
+)
+def test_only_known_classes_are_fused_and_others_are_still_packed(architecture, fused):
+    stock = build_stock(architecture)
+    if choose_kernel(stock.lm_head.weight) is TORCH:
+        pytest.skip("this processor has no packing kernel")
+    loaded = build_loaded(stock)
+    assert loaded.linear_path.endswith("-fused") is fused
+    kinds = {type(module) for module in loaded.model.modules()}
+    assert (FusedAttention in kinds) is fused
+    assert nn.Linear not in kinds
+    assert PackedLinear in kinds
+
+
+def test_a_layer_of_an_unknown_class_leaves_the_whole_model_as_it_is():
+    class LlamaAttention(nn.Module):  # the name alone is not enough
+        pass
+
+    stock = build_stock()
+    stock.model.layers[1].self_attn = LlamaAttention()
+    assert not fuse_layers(stock, TORCH)
+    assert type(stock.model.layers[0].self_attn).__name__ == "LlamaAttention"
+
+
+def test_without_a_kernel_nothing_is_touched():
+    stock = build_stock()
+    pack_linears(stock, TORCH)
+    assert type(stock.lm_head) is nn.Linear
