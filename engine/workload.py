@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from engine.config import EngineConfig, SamplingParams
-from engine.core.output import ModelOutput, SampledTokens, SchedulerOutput
-from engine.core.request import BlockTables
+from engine.core.output import ModelOutput, SchedulerOutput
+from engine.core.request import BlockTables, SampledTokens
 from engine.engine import Engine
 from engine.errors import ConfigError
 from engine.trace.events import Emit, ignore

@@ -26,11 +26,14 @@ def check_admissible(
     needed = num_blocks_ever_held(config, specs, num_prompt_tokens + max_tokens)
     usable = config.num_blocks - 1
     if needed > usable:
+        is_capped = num_prompt_tokens + max_tokens > limit
+        capped = f", capped by max_model_len={limit}," if is_capped else ""
         raise ConfigError(
-            f"{num_prompt_tokens} prompt tokens and up to {max_tokens} new ones need {needed} "
+            f"{num_prompt_tokens} prompt tokens and up to {max_tokens} new ones{capped} need {needed} "
             f"blocks of {config.block_size} tokens, but the pool has {usable}: raise num_blocks "
             f"to {needed + 1}, lower max_tokens, or shorten the prompt (vLLM would preempt the "
-            f"request and let it wait for ever)"
+            f"request and let it wait for ever)",
+            code="oversized",
         )
 
 

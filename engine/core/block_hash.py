@@ -10,13 +10,10 @@ import hashlib
 import os
 import pickle
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cbor2
 import xxhash
-
-if TYPE_CHECKING:
-    from engine.core.request import Request
 
 ExtraKeys = tuple[str, ...] | None
 
@@ -94,13 +91,20 @@ class BlockHasher:
         self.none_hash = first_parent or none_hash(algorithm, seed)
         self._serialise, self._digest = HASH_ALGORITHMS[algorithm]
 
-    def extend(self, request: "Request") -> None:
-        """Append the hashes of all blocks of the request that are full and not hashed yet."""
-        hashes, tokens, size = request.block_hashes, request.token_ids, self.block_size
+    def extend(
+        self,
+        hashes: list[bytes],
+        token_ids: Sequence[int],
+        *,
+        lora_name: str | None = None,
+        cache_salt: str | None = None,
+    ) -> None:
+        """Append to `hashes` those of all blocks of `token_ids` that are full and not hashed."""
+        size = self.block_size
         parent = hashes[-1] if hashes else self.none_hash
-        for index in range(len(hashes), len(tokens) // size):
-            keys = extra_keys(index, lora_name=request.lora_name, cache_salt=request.cache_salt)
-            block = hash_input(parent, tokens[index * size : (index + 1) * size], keys)
+        for index in range(len(hashes), len(token_ids) // size):
+            keys = extra_keys(index, lora_name=lora_name, cache_salt=cache_salt)
+            block = hash_input(parent, token_ids[index * size : (index + 1) * size], keys)
             parent = self._digest(self._serialise(block))
             hashes.append(parent)
 

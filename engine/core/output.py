@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from engine.core.request import Request
+from engine.core.request import Request, SampledTokens
 
 
 class ScheduledRequest(NamedTuple):
@@ -35,17 +35,6 @@ class SchedulerOutput:
     preempted: list[str]
     num_common_prefix_blocks: tuple[int, ...]
     total_num_scheduled_tokens: int
-
-
-class SampledTokens(NamedTuple):
-    """What the model drew for one request in one step."""
-
-    token_ids: tuple[int, ...]
-    stopped: bool = False  # a stop string was completed
-    text: str = ""  # newly readable text, never to be taken back
-    token_bytes: tuple[bytes, ...] = ()
-    logprobs: tuple[float, ...] = ()
-    top_logprobs: tuple[tuple[tuple[int, float], ...], ...] = ()
 
 
 @dataclass(slots=True)

@@ -2,14 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from engine.config import SamplingParams
 from engine.core.block_hash import BlockHasher
 from engine.trace.events import BlockHashed, Emit, RequestAdded, TokensSampled, ignore
-
-if TYPE_CHECKING:
-    from engine.core.output import SampledTokens
 
 
 class RequestStatus(Enum):
@@ -32,6 +29,17 @@ FINISH_REASONS = {
     RequestStatus.FINISHED_LENGTH_CAPPED: "length",
     RequestStatus.FINISHED_ABORTED: "abort",
 }
+
+
+class SampledTokens(NamedTuple):
+    """What the model drew for one request in one step."""
+
+    token_ids: tuple[int, ...]
+    stopped: bool = False  # a stop string was completed
+    text: str = ""  # newly readable text, never to be taken back
+    token_bytes: tuple[bytes, ...] = ()
+    logprobs: tuple[float, ...] = ()
+    top_logprobs: tuple[tuple[tuple[int, float], ...], ...] = ()
 
 
 class Request:
@@ -121,7 +129,7 @@ class Request:
     def output_token_ids(self) -> list[int]:
         return self.token_ids[self.num_prompt_tokens :]
 
-    def append_sampled(self, sampled: "SampledTokens", num_rejected: int) -> tuple[int, ...]:
+    def append_sampled(self, sampled: SampledTokens, num_rejected: int) -> tuple[int, ...]:
         """Append tokens up to the one that finishes the request; those that were appended.
 
         TokensSampled comes first, then the hash of a block that a token fills.
@@ -155,7 +163,12 @@ class Request:
 
     def _hash_full_blocks(self) -> None:
         if self.hasher is not None:
-            self.hasher.extend(self)
+            self.hasher.extend(
+                self.block_hashes,
+                self.token_ids,
+                lora_name=self.lora_name,
+                cache_salt=self.cache_salt,
+            )
             self.next_hash_at = (len(self.block_hashes) + 1) * self.hasher.block_size
 
     def to_event(self, step: int, phase: str = "before", **text: object) -> RequestAdded:

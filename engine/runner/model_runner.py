@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engine.core.output import ModelOutput, SampledTokens, ScheduledRequest, SchedulerOutput
-from engine.core.request import BlockTables, Request
+from engine.core.output import ModelOutput, ScheduledRequest, SchedulerOutput
+from engine.core.request import BlockTables, Request, SampledTokens
 from engine.errors import ConfigError
 from engine.runner import sampler
 from engine.runner.attention.backend import AttentionBackend, choose_backend

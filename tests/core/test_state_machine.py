@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from engine.config import EngineConfig, GroupConfig, SamplingParams, SpecConfig
-from engine.core.output import ModelOutput, SampledTokens
+from engine.core.output import ModelOutput
+from engine.core.request import SampledTokens
 from engine.engine import Engine
 from engine.trace.codec import without_times
 from engine.trace.header import TraceHeader
