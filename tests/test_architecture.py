@@ -128,7 +128,7 @@ ROOMS: dict[str, Room] = {
         packages=("msgspec",),
     ),
     "views.examples": Room(ours=("engine.workload", *SETTINGS)),
-    "views.loading": Room(ours=SETTINGS),
+    "views.loading": Room(ours=("engine.sources", *SETTINGS)),
     "app": Room(ours=("views",), packages=("streamlit",)),
 }
 

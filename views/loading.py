@@ -1,6 +1,7 @@
 """The model, loaded once for all visitors in a thread of its own while the page is already there."""
 
 import gc
+import importlib
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +12,12 @@ from engine.errors import PagewalkError
 
 SECONDS_BETWEEN_COLLECTIONS = 45
 Progress = Callable[[str, float], None]
+
+
+def load_default_model(progress: Progress) -> Any:
+    """Torch is imported here, in the loader's thread, and nowhere before."""
+    live = importlib.import_module("engine.sources.live")
+    return live.load_model(progress=progress, num_threads=1)
 
 
 class Loader:

@@ -29,6 +29,7 @@ class Draft(NamedTuple):
     allow_special: bool = False
     max_tokens: str = str(DEFAULT_MAX_TOKENS)
     temperature: str = "0"
+    seed: str = "0"
 
     @classmethod
     def from_browser(cls, sent: Any) -> "Draft":
@@ -40,6 +41,7 @@ class Draft(NamedTuple):
             allow_special=fields.get("allow_special") is True,
             max_tokens=str(fields.get("max_tokens", DEFAULT_MAX_TOKENS)),
             temperature=str(fields.get("temperature", "0")),
+            seed=str(fields.get("seed", "0")),
         )
 
     def sampling(self, text: Text) -> SamplingParams:
@@ -47,6 +49,7 @@ class Draft(NamedTuple):
         return SamplingParams(
             max_tokens=whole_number("max_tokens", self.max_tokens, text),
             temperature=any_number("temperature", self.temperature, text),
+            seed=whole_number("seed", self.seed, text),
         )
 
 
@@ -62,6 +65,13 @@ def any_number(name: str, given: str, text: Text) -> float:
         return float(given)
     except ValueError as error:
         raise ConfigError(text("notice.not_number", name=name, given=given[:40])) from error
+
+
+class Restart(NamedTuple):
+    """What a run begins again with: changed settings, and prompts (None: those it has)."""
+
+    settings: dict[str, Any]
+    drafts: list[Draft] | None = None
 
 
 class Run:
@@ -80,6 +90,7 @@ class Run:
         self.config = config
         self.live = live
         self.asked: list[Draft] = []
+        self.num_interventions = 0  # aborts and resets: each stops the player
         self._stuck_reason = stuck_reason
         self._lock = lock
 
@@ -96,6 +107,19 @@ class Run:
     def stuck_reason(self) -> str | None:
         """One sentence when nothing can ever be scheduled again although requests wait."""
         return self._stuck_reason if self.live is None else self.live.stuck_reason
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """The requests that an abort would end: it happens at the end of the run."""
+        state = self.trace.at(self.trace.last)
+        return tuple(id_ for id_, request in state.requests.items() if not request.is_finished)
+
+    @property
+    def stuck_head(self) -> str | None:
+        """Whom to abort so that a run that is stuck goes on; None where nobody can."""
+        if self.live is None or self.live.stuck_reason is None:
+            return None
+        return self.trace.at(self.trace.last).waiting[0]
 
     def first_sight(self) -> Cursor:
         """Where a recorded run opens: the first blocks are just being handed out."""
@@ -116,6 +140,20 @@ class Run:
         )
         self.asked.append(draft)
         return request_id
+
+    def abort(self, request_id: str) -> Cursor:
+        """Drop a request where the run ends; the cursor that shows it."""
+        assert self.live is not None, "a script cannot be asked"
+        self.live.abort(request_id)
+        self.num_interventions += 1
+        return self.trace.last
+
+    def reset_prefix_cache(self) -> Cursor:
+        """Ask the engine to forget all hashes; the cursor that shows its answer."""
+        assert self.live is not None, "a script cannot be asked"
+        self.live.reset_prefix_cache()
+        self.num_interventions += 1
+        return self.trace.last
 
     def advance(self) -> bool:
         """Ask the engine for one more step; False when it has none to give."""

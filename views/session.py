@@ -12,13 +12,13 @@ from typing import Any
 import streamlit as st
 
 from engine.config import EngineConfig
-from engine.errors import ConfigError, PagewalkError
+from engine.errors import PagewalkError
 from engine.sources.source import Tokenized
 from engine.trace.state import Cursor
 from views.examples import DOC_EXAMPLE, EXAMPLES, OWN, Example
 from views.figures import address
-from views.loading import Loader, Progress
-from views.runs import Draft, Run, scripted_run
+from views.loading import Loader, load_default_model
+from views.runs import Draft, Restart, Run, scripted_run
 from views.text import Text
 
 _CHOICES, _RUN = "choices", "run"
@@ -39,6 +39,7 @@ class Choices:
     sequence: int = 0  # of the latest target that was reached
     num_cleared: int = 0  # prompts that were added, so that the form empties itself
     notices: dict[str, str] = field(default_factory=dict)  # kind -> sentence
+    refused: Restart | None = None  # where waiting for ever is a way out of the error
     address_is_read: bool = False
     num_looks: int = 0  # at how far the model is
     model_is_seen: bool = False  # ready or failed, and the page was drawn with that
@@ -58,15 +59,9 @@ def text() -> Text:
 # The model --------------------------------------------------------------------------------------
 
 
-def load_model(progress: Progress) -> Any:
-    """The default model; torch is imported here, in the loader's thread, and nowhere before."""
-    live = importlib.import_module("engine.sources.live")
-    return live.load_model(progress=progress, num_threads=1)
-
-
 @st.cache_resource(show_spinner=False)
 def loader() -> Loader:
-    return Loader(load_model)
+    return Loader(load_default_model)
 
 
 def _live_run(config: EngineConfig) -> Run:
@@ -164,6 +159,9 @@ def settle() -> bool:
         try:
             changed |= ACTIONS[what](chosen, begun, sent)
         except PagewalkError as error:
+            prompts = [*begun.asked, chosen.draft] if begun else []
+            refused = sent if isinstance(sent, Restart) else Restart({}, prompts)
+            chosen.refused = refused if error.code == "oversized" else None
             chosen.notices["error"] = str(error)
             changed = True
     return changed
@@ -216,6 +214,37 @@ def _add(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     return True
 
 
+def _abort(chosen: Choices, begun: Run | None, request_id: Any) -> bool:
+    if begun is not None:
+        chosen.cursor = begun.abort(str(request_id))
+    return False
+
+
+def _reset(chosen: Choices, begun: Run | None, _: Any) -> bool:
+    if begun is not None:
+        chosen.cursor = begun.reset_prefix_cache()
+    return False
+
+
+def _wait(chosen: Choices, begun: Run | None, _: Any) -> bool:
+    """Begin again with what was refused, and let what can never fit wait for ever."""
+    if chosen.refused is not None:
+        settings, drafts = chosen.refused
+        _restart(chosen, begun, Restart({**settings, "refuse_oversized": False}, drafts))
+        if chosen.draft in (drafts or ()):
+            chosen.draft = chosen.draft._replace(text="")
+            chosen.num_cleared += 1
+    return True
+
+
+def _restart(chosen: Choices, begun: Run | None, restart: Restart) -> bool:
+    if begun is not None:
+        config = EngineConfig.from_mapping({**begun.config.to_mapping(), **restart.settings})
+        _begin(config, begun.asked if restart.drafts is None else restart.drafts)
+        chosen.notices.clear()
+    return True
+
+
 ACTIONS = {
     "target": _go_to,
     "chosen": _go_to_position,
@@ -223,6 +252,10 @@ ACTIONS = {
     "closed": _close,
     "draft": _keep_draft,
     "added": _add,
+    "aborted": _abort,
+    "reset": _reset,
+    "waited": _wait,
+    "applied": _restart,
 }
 
 
@@ -254,18 +287,8 @@ def toggle_panel() -> None:
     choices().panel_is_open = not choices().panel_is_open
 
 
-def apply(settings: dict[str, Any], *, keep_prompts: bool = True) -> None:
-    """Begin again with these settings; what is wrong with them becomes a notice."""
-    begun = run()
-    if begun is None:
-        return
-    try:
-        config = EngineConfig.from_mapping({**begun.config.to_mapping(), **settings})
-        _begin(config, begun.asked if keep_prompts else [])
-    except ConfigError as error:
-        choices().notices["error"] = str(error)
-    else:
-        choices().notices.clear()
+def apply(restart: Restart) -> None:
+    choices().asked["applied"] = restart
 
 
 def tokenize(draft: Draft) -> Tokenized | None:

@@ -98,5 +98,11 @@ class LiveSource:
         )
         return request_id
 
+    def abort(self, request_id: str) -> bool:
+        return self.engine.abort(request_id)
+
+    def reset_prefix_cache(self) -> bool:
+        return self.engine.reset_prefix_cache().ok
+
     def step(self) -> None:
         self.engine.step()

@@ -4,6 +4,8 @@ import functools
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from engine.trace.header import TraceHeader
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, read_workload
@@ -34,3 +36,14 @@ def doc_moment(step: int, sub_step: int) -> Moment:
     trace = golden_trace("doc_example")
     cursor = trace.clamp(trace.after_update(step)) if sub_step < 0 else (step, sub_step)
     return moment_at(trace, type(trace.last)(*cursor))
+
+
+@functools.lru_cache(maxsize=1)
+def trace_with_cut_hits() -> Trace:
+    """A golden workload whose requests meet blocks that nobody computed, with our departure on."""
+    workload = read_workload(WORKLOADS / "priority_stale_blocks.json")
+    config = msgspec.structs.replace(workload.config, recompute_invalid_hits=True)
+    trace = Trace(TraceHeader(config=config.to_mapping()))
+    for _ in ScriptedRun(msgspec.structs.replace(workload, config=config), emit=trace.append).run():
+        pass
+    return trace

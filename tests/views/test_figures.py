@@ -3,14 +3,10 @@
 import base64
 import json
 
-import msgspec
 import pytest
 
-from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor
-from engine.trace.trace import Trace
-from engine.workload import ScriptedRun, read_workload
-from tests.views.runs import NAMES, WORKLOADS, doc_moment, golden_trace, moments
+from tests.views.runs import NAMES, doc_moment, golden_trace, moments, trace_with_cut_hits
 from views.figures.block import block
 from views.figures.chains import chains
 from views.figures.moment import moment_at
@@ -168,11 +164,7 @@ def test_numbers_say_what_they_are_a_share_of():
 
 
 def test_a_cut_hit_is_marked_as_a_departure_from_vllm():
-    workload = read_workload(WORKLOADS / "priority_stale_blocks.json")
-    config = msgspec.structs.replace(workload.config, recompute_invalid_hits=True)
-    trace = Trace(TraceHeader(config=config.to_mapping()))
-    for _ in ScriptedRun(msgspec.structs.replace(workload, config=config), emit=trace.append).run():
-        pass
+    trace = trace_with_cut_hits()
     lines = [
         line
         for step in range(trace.num_steps)

@@ -1,48 +1,8 @@
 """The page as Streamlit runs it, without a browser: what it shows, keeps and refuses."""
 
-import json
-import time
-
 import pytest
 
-from views.runs import Draft
-
-
-def payload(app, name):
-    """What a component was given."""
-    for element in app.get("bidi_component"):
-        if element.proto.component_name.endswith(f"pagewalk_{name}"):
-            return json.loads(element.proto.json)
-    return None
-
-
-def send(app, what, sent):
-    """As if a component had sent it."""
-    app.session_state["choices"].asked[what] = sent
-    return app.run()
-
-
-def load(app):
-    """Let the fake model arrive."""
-    until = time.monotonic() + 10
-    while not app.session_state["choices"].model_is_seen:
-        assert time.monotonic() < until
-        app.run()
-    return app
-
-
-def open_own(app):
-    app.query_params["example"] = "own"
-    return load(app.run())
-
-
-def prompt(text="Hello there", **fields):
-    return Draft(text=text, **fields)._asdict()
-
-
-def notice(app, kind):
-    shown = payload(app, "notices") or {"notices": []}
-    return next((n["text"] for n in shown["notices"] if n["kind"] == kind), None)
+from tests.views.page import load, notice, open_own, payload, prompt, send, set_number
 
 
 def test_the_first_picture_needs_no_model(app):
@@ -144,6 +104,10 @@ def test_prompts_are_typed_added_and_run_to_the_end(app):
         (prompt(temperature="NaN"), "temperature=nan is not a finite number"),
         (prompt(temperature="inf"), "temperature=inf is not a finite number"),
         (prompt(temperature="warm"), "temperature=warm is not a number"),
+        (prompt(seed="1.5"), "seed=1.5 is not a whole number"),
+        (prompt(seed="lucky"), "seed=lucky is not a whole number"),
+        (prompt(seed="-1"), "seed=-1 is out of range"),
+        (prompt(seed=str(2**63)), f"seed={2**63} is out of range"),
         (prompt("x" * 100_000), "max_model_len=2048"),
         (prompt("x" * 600), "the pool has 63"),
     ],
@@ -172,11 +136,6 @@ def test_a_huge_max_tokens_reserves_nothing_where_the_pool_can_hold_the_model_le
 def test_a_tiny_temperature_is_raised_and_the_page_says_so(app):
     send(open_own(app), "added", prompt(temperature="1e-9"))
     assert "temperature=1e-9 was raised to 0.01" in notice(app, "note")
-
-
-def set_number(app, name, value):
-    field = next(n for n in app.get("number_input") if n.label == name)
-    return field.set_value(value).run()
 
 
 def test_a_changed_setting_says_what_it_restarts_before_it_does(app):

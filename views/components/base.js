@@ -30,6 +30,13 @@ const head = (root, title, beside) => {
   if (!line) { line = el("div", "head"); line.append(el("h2"), el("span", "quiet")); root.prepend(line); }
   say(line.children[0], title); say(line.children[1], beside ?? "");
 };
+// A small button with a hint. One that is off stays reachable, so that its reason can be read.
+const actButton = (cls) => { const b = el("button", `act ${cls}`); b.type = "button"; return b; };
+const offer = (button, action) => {
+  button.hidden = !action; if (!action) return;
+  say(button, action.word); attr(button, "title", action.hint); attr(button, "aria-disabled", action.off ? "true" : null);
+  attr(button, "aria-label", action.label); attr(button, "aria-description", action.hint);
+};
 const part = (root, cls, tag = "div") => root.querySelector(`:scope > .${cls}`) ?? root.appendChild(el(tag, cls));
 // A click with the pointer leaves the keys to the transport; the keyboard keeps its focus.
 const released = (event) => { if (event.detail > 0 && document.activeElement) event.target.blur?.(); };

@@ -11,7 +11,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const entries = [...data.legend, ["touched", data.legend_touched]];
   if (data.cells) entries.push(["hash", data.legend_hashed], ["unwritten", data.legend_unwritten]);
   legend(root, entries);
-  say(part(root, "quiet"), data.hint);
+  const foot = part(root, "foot"), reset = foot.querySelector(".reset") ?? foot.appendChild(actButton("reset"));
+  say(part(foot, "quiet"), data.hint); offer(reset, data.reset);
+  reset.onclick = (e) => { if (!reset.hasAttribute("aria-disabled")) setTriggerValue("reset", true); released(e); };
 }
 
 function cells(holder, data, pick) {

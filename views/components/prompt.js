@@ -4,13 +4,13 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const root = parentElement.querySelector(".root");
   head(root, data.words.title);
   const state = drafts.get(root) ?? build(root, data);
-  const { area, chat, raw, special, max_tokens, temperature, add } = state.fields;
+  const { area, chat, raw, special, max_tokens, temperature, seed, add } = state.fields;
   if (data.cleared > state.cleared) { state.cleared = data.cleared; area.value = ""; area.focus({ preventScroll: true }); }
-  const draft = () => ({ text: area.value, mode: raw.checked ? "raw" : "chat", allow_special: special.checked, max_tokens: max_tokens.value, temperature: temperature.value });
+  const draft = () => ({ text: area.value, mode: raw.checked ? "raw" : "chat", allow_special: special.checked, max_tokens: max_tokens.value, temperature: temperature.value, seed: seed.value });
   const tell = (wait) => { clearTimeout(state.timer); state.timer = setTimeout(() => setStateValue("draft", draft()), wait); };
   area.oninput = () => tell(150);
   for (const field of [chat, raw, special]) field.onchange = () => tell(0);
-  for (const field of [max_tokens, temperature]) field.oninput = () => tell(300);
+  for (const field of [max_tokens, temperature, seed]) field.oninput = () => tell(300);
   const send = () => { if (!add.disabled) { clearTimeout(state.timer); setTriggerValue("added", draft()); } };
   add.onclick = send;
   area.onkeydown = (e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { send(); e.preventDefault(); } };
@@ -23,28 +23,28 @@ function build(root, data) {
   const area = el("textarea"), field = (type, name) => { const i = el("input"); i.type = type; if (name) i.name = name; return i; };
   const option = (input, cls) => { const l = el("label", cls); l.append(input, el("span")); return l; };
   const chat = field("radio", "mode"), raw = field("radio", "mode"), special = field("checkbox");
-  const max_tokens = field("text"), temperature = field("text"), add = el("button", "add"); add.type = "button";
-  max_tokens.inputMode = temperature.inputMode = "decimal"; area.rows = 3; area.spellcheck = false;
+  const max_tokens = field("text"), temperature = field("text"), seed = field("text"), add = el("button", "add"); add.type = "button";
+  max_tokens.inputMode = seed.inputMode = "numeric"; temperature.inputMode = "decimal"; area.rows = 3; area.spellcheck = false;
   area.value = data.draft.text; (data.draft.mode === "raw" ? raw : chat).checked = true; special.checked = data.draft.allow_special;
-  max_tokens.value = data.draft.max_tokens; temperature.value = data.draft.temperature;
+  max_tokens.value = data.draft.max_tokens; temperature.value = data.draft.temperature; seed.value = data.draft.seed;
   const modes = el("div", "modes"), numbers = el("div", "numbers"), bottom = el("div", "bottom");
   attr(modes, "role", "radiogroup"); modes.append(option(chat, "mode"), option(raw, "mode"), el("span", "quiet"));
-  numbers.append(option(max_tokens, "number"), option(temperature, "number"));
+  numbers.append(option(max_tokens, "number"), option(temperature, "number"), option(seed, "number"));
   const label = el("label", "area"); label.append(el("span", "sr"), area);
   bottom.append(numbers, el("span", "hint"), add);
   root.append(label, modes, option(special, "special"), part(root, "count"), part(root, "pieces"), bottom);
-  const state = { fields: { area, chat, raw, special, max_tokens, temperature, add }, cleared: data.cleared, modes };
+  const state = { fields: { area, chat, raw, special, max_tokens, temperature, seed, add }, cleared: data.cleared, modes };
   drafts.set(root, state);
   return state;
 }
 
 function words(root, { words: w }) {
-  const { fields: { area, chat, raw, special, max_tokens, temperature, add }, modes } = drafts.get(root);
+  const { fields: { area, chat, raw, special, max_tokens, temperature, seed, add }, modes } = drafts.get(root);
   say(root.querySelector(".area .sr"), w.label); attr(area, "placeholder", w.placeholder); attr(modes, "aria-label", w.mode);
   say(chat.nextSibling, w.mode_chat); say(raw.nextSibling, w.mode_raw); say(modes.lastChild, raw.checked ? w.mode_raw_hint : w.mode_chat_hint);
   say(special.nextSibling, w.special);
-  say(max_tokens.nextSibling, w.max_tokens); say(temperature.nextSibling, w.temperature);
-  attr(max_tokens.parentNode, "title", w.max_tokens_hint); attr(temperature.parentNode, "title", w.temperature_hint);
+  say(max_tokens.nextSibling, w.max_tokens); say(temperature.nextSibling, w.temperature); say(seed.nextSibling, w.seed);
+  attr(max_tokens.parentNode, "title", w.max_tokens_hint); attr(temperature.parentNode, "title", w.temperature_hint); attr(seed.parentNode, "title", w.seed_hint);
   say(add, w.add); attr(add, "title", w.add_hint); say(root.querySelector(".hint"), w.language_hint);
 }
 

@@ -32,9 +32,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const shown = [...(card.blocks ?? [])];
     if (card.folded) shown.splice(card.fold_at, 0, { block: null, tokens: [], empty: 0, fold: card.folded });
     sync(blocks, shown, makeBlock, setBlock);
+    const abort = line.querySelector(".abort"); offer(abort, card.abort); attr(abort, "data-request", card.id);
     say(text.firstChild, card.text); attr(text, "title", card.text); text.hidden = !card.text;
   });
-  cards.onclick = (e) => { const id = e.target.closest(".block")?.dataset.id; if (id !== undefined) setTriggerValue("picked", Number(id)); released(e); };
+  cards.onclick = (e) => {
+    const abort = e.target.closest(".abort:not([aria-disabled])"); if (abort) setTriggerValue("aborted", abort.dataset.request);
+    const id = e.target.closest(".block")?.dataset.id; if (id !== undefined) setTriggerValue("picked", Number(id)); released(e);
+  };
   say(part(root, "empty"), data.empty); say(part(root, "quiet"), data.more);
   legend(root, data.cards.length ? [...data.legend, ["output", data.legend_output]] : []);
 }
@@ -43,6 +47,6 @@ function makeCard() {
   const card = el("article", "request"), line = el("div", "line");
   line.append(el("h3"), el("span", "status"), el("span", "facts"));
   const made = el("span", "made"); made.append(el("bdi"));
-  line.append(made); card.append(line, el("div", "blocks"));
+  line.append(made, actButton("abort")); card.append(line, el("div", "blocks"));
   return card;
 }

@@ -12,6 +12,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const player = players.get(root) ?? start(root);
   player.data = data;
   player.send = (target) => setTriggerValue("target", target);
+  if (player.interventions !== undefined && data.num_interventions > player.interventions) { stop(player); player.dirty = false; }
+  player.interventions = data.num_interventions;
   settle(player);
   picture(root, player);
   if (data.address) address(data.address);

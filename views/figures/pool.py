@@ -12,8 +12,13 @@ MAX_CELLS = 256  # more are one image: 131,928 buttons would take seconds
 CODES = {name: code for code, name in enumerate(BLOCK_STATES)}
 
 
-def pool(moment: Moment, text: Text, *, selected: int | None = None) -> dict[str, Any]:
-    """Cells for a small pool; one byte per block, in base64, for a large one."""
+def pool(
+    moment: Moment, text: Text, *, selected: int | None = None, reset: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Cells for a small pool; one byte per block, in base64, for a large one.
+
+    `reset`: the button of a run that is live (`reset_button`).
+    """
     state = moment.state
     payload: dict[str, Any] = {
         "num_blocks": state.num_blocks,
@@ -22,6 +27,7 @@ def pool(moment: Moment, text: Text, *, selected: int | None = None) -> dict[str
         "title": text("pool.title"),
         "summary": _summary(state, text),
         "hint": text("block.hint") if selected is None else "",
+        "reset": reset,
         "legend": [[name, text.named("block_state", name)] for name in BLOCK_STATES],
         "legend_touched": text("pool.touched"),
         "legend_hashed": text("pool.hashed"),
@@ -35,6 +41,16 @@ def pool(moment: Moment, text: Text, *, selected: int | None = None) -> dict[str
         payload["hover"] = text("pool.hover")
         payload["keys"] = text("pool.keys")
     return payload
+
+
+def reset_button(text: Text, *, has_cache: bool, is_past: bool) -> dict[str, Any]:
+    """What a reset of the prefix cache does from here, or why there is nothing to reset.
+
+    It is offered while blocks are in use as well: then the engine refuses, and says why.
+    """
+    granted = "pool.reset_past" if is_past else "pool.reset_now"
+    hint = text(granted if has_cache else "pool.reset_off")
+    return {"word": text("pool.reset"), "hint": hint, "off": not has_cache}
 
 
 def _summary(state: State, text: Text) -> str:

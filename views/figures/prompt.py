@@ -25,6 +25,8 @@ WORDS = (
     "max_tokens_hint",
     "temperature",
     "temperature_hint",
+    "seed",
+    "seed_hint",
     "language_hint",
     "token",
     "piece",

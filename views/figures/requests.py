@@ -1,7 +1,7 @@
 """Request cards: status, counts, and every token in the block that holds its K and V."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from engine.trace.entries import RequestState
@@ -17,14 +17,27 @@ MAX_CARDS = 24
 MAX_TEXT = 400  # characters of a generated text on the card
 
 
-def requests(moment: Moment, text: Text, *, selected: int | None = None) -> dict[str, Any]:
-    """Cards in order of arrival; of very many requests the unfinished ones come first."""
+def requests(
+    moment: Moment,
+    text: Text,
+    *,
+    selected: int | None = None,
+    unfinished: Collection[str] | None = None,
+    is_past: bool = False,
+) -> dict[str, Any]:
+    """Cards in order of arrival; of very many requests the unfinished ones come first.
+
+    `unfinished`: who can be aborted, at the end of the run; None where the run is recorded.
+    """
     state = moment.state
     shown = _shown(state)
     hidden = len(state.requests) - len(shown)
     return {
         "title": text("requests.title"),
-        "cards": [_card(moment, request, text) for request in shown],
+        "cards": [
+            _card(moment, request, text) | _abort(request, text, unfinished, is_past)
+            for request in shown
+        ],
         "empty": "" if shown else text("requests.empty"),
         "more": text("rows.more", n=hidden) if hidden else "",
         "legend": [[name, text.named("token_state", name)] for name in TOKEN_STATES],
@@ -65,6 +78,23 @@ def _card(moment: Moment, request: RequestState, text: Text) -> dict[str, Any]:
             card["fold_at"] = HEAD
         card["blocks"] = blocks
     return card
+
+
+def _abort(
+    request: RequestState, text: Text, unfinished: Collection[str] | None, is_past: bool
+) -> dict[str, Any]:
+    """The button of a card, with what it does from here, or why it can do nothing."""
+    if unfinished is None or request.is_finished:
+        return {}
+    is_off = request.request_id not in unfinished
+    does = "requests.abort_past" if is_past else "requests.abort_now"
+    button = {
+        "word": text("requests.abort"),
+        "label": text("requests.abort_label", request=request.request_id),
+        "hint": text("requests.abort_too_late" if is_off else does, request=request.request_id),
+        "off": is_off,
+    }
+    return {"abort": button}
 
 
 def _status_word(state: State, request: RequestState, text: Text) -> str:

@@ -12,10 +12,11 @@ KEYS = ("sub_step", "step", "play", "ends", "help")
 
 
 def transport(
-    trace: Trace, cursor: Cursor, text: Text, *, can_go_on: bool, stuck: str | None = None
+    trace: Trace, cursor: Cursor, text: Text, *, can_go_on: bool, num_interventions: int = 0
 ) -> dict[str, Any]:
     """`position` counts the sub-steps of the run that have happened; `ends` has one per step that is over.
 
+    The player stops when `num_interventions` grows: somebody wants to see what they just did.
     A target beyond `last` asks the engine for more; one before it only moves the cursor.
     """
     cursor = trace.cursor_at(trace.position(cursor))
@@ -28,7 +29,8 @@ def transport(
         ],
         "step": cursor.step,
         "sub_step": cursor.sub_step,
-        "can_go_on": can_go_on and stuck is None,
+        "can_go_on": can_go_on,
+        "num_interventions": num_interventions,
         "speeds": [[text.named("speed", name), ms] for name, ms in SPEEDS],
         "keys": [[text.named("key", name), text.named("key_does", name)] for name in KEYS],
         "where": text(

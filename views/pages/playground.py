@@ -89,6 +89,8 @@ def _prompts() -> None:
 @st.fragment(key="settings")
 def _settings() -> None:
     def draw() -> None:
+        if session.settle():
+            st.rerun()
         run = session.run()
         if run is not None:
             with st.container(border=True):
@@ -100,7 +102,8 @@ def _settings() -> None:
 @st.fragment(key="stage")
 def _stage() -> None:
     def draw() -> None:
-        session.settle()
+        if session.settle():
+            st.rerun()
         run = session.run()
         if run is not None:
             stage(run)

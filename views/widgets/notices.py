@@ -1,14 +1,17 @@
 """Sentences above the stage: errors, notes, and what a viewer must know about this run."""
 
 from functools import partial
+from typing import Any
 
 from engine.trace.events import HitCut
 from engine.trace.trace import Trace
 from views import session
 from views.components.piece import piece
+from views.runs import Run
 
 KINDS = ("error", "stuck", "departs", "note")
 CLOSABLE = ("error", "note")
+SENT = ("closed", "aborted", "waited")
 
 
 def notices() -> None:
@@ -28,6 +31,7 @@ def notices() -> None:
             "title": text.named("notice_kind", kind),
             "text": found[kind],
             "can_close": kind in CLOSABLE,
+            "way_out": _way_out(kind, run),
         }
         for kind in KINDS
         if kind in found
@@ -36,8 +40,22 @@ def notices() -> None:
         piece(
             "notices",
             {"notices": shown, "close": text("notice.close")},
-            on_closed_change=partial(session.note, "notices", "closed"),
+            **{f"on_{what}_change": partial(session.note, "notices", what) for what in SENT},
         )
+
+
+def _way_out(kind: str, run: Run | None) -> dict[str, Any] | None:
+    """What can be done about it right there: a button, and what it sends."""
+    text = session.text()
+    if run is None:
+        return None
+    if kind == "stuck" and (head := run.stuck_head) is not None:
+        word, hint = text("notice.abort", request=head), text("notice.abort_hint", request=head)
+        return {"word": word, "hint": hint, "what": "aborted", "sent": head}
+    if kind == "error" and session.choices().refused is not None:
+        hint = text.count("notice.wait_hint", len(run.asked), steps=run.trace.num_steps)
+        return {"word": text("notice.wait"), "hint": hint, "what": "waited", "sent": True}
+    return None
 
 
 def _departs(trace: Trace, step: int) -> bool:

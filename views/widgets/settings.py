@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from views import session
-from views.runs import Run
+from views.runs import Restart, Run
 from views.text import Text
 
 NUMBERS = ("block_size", "num_blocks", "max_num_batched_tokens", "max_num_seqs")
@@ -26,15 +26,14 @@ def settings(run: Run) -> None:
             type="primary",
             disabled=not changed,
             on_click=session.apply,
-            args=(changed,),
+            args=(Restart(changed),),
         )
         if run.live is not None and run.trace.num_steps:
             st.button(
                 text("settings.clear"),
                 key="clear",
                 on_click=session.apply,
-                args=({},),
-                kwargs={"keep_prompts": False},
+                args=(Restart({}, []),),
                 help=text("settings.clear_hint", n=_num_requests(run), steps=run.trace.num_steps),
             )
 

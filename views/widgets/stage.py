@@ -12,7 +12,7 @@ from views.figures.chains import chains
 from views.figures.moment import Moment, moment_at
 from views.figures.narration import narration
 from views.figures.numbers import numbers
-from views.figures.pool import pool
+from views.figures.pool import pool, reset_button
 from views.figures.queue import queue
 from views.figures.requests import requests
 from views.figures.tables import tables
@@ -33,9 +33,9 @@ def stage(run: Run) -> None:
     with left:
         _story(run, moment, text)
     with middle:
-        _requests(moment, text)
+        _requests(run, moment, text)
     with right:
-        _pool(moment, text)
+        _pool(run, moment, text)
     with st.bottom:
         _time(run, text)
 
@@ -46,24 +46,38 @@ def _story(run: Run, moment: Moment, text: Text) -> None:
     piece("numbers", numbers(moment, text))
 
 
-def _requests(moment: Moment, text: Text) -> None:
+def _is_past(run: Run) -> bool:
+    return session.choices().cursor != run.trace.last
+
+
+def _requests(run: Run, moment: Moment, text: Text) -> None:
     selected = session.choices().block_id
-    _clickable("requests", requests(moment, text, selected=selected))
+    unfinished = None if run.live is None else run.unfinished
+    payload = requests(
+        moment, text, selected=selected, unfinished=unfinished, is_past=_is_past(run)
+    )
+    _clickable("requests", payload, "aborted")
     _clickable("chains", chains(moment, text, selected=selected))
 
 
-def _pool(moment: Moment, text: Text) -> None:
-    selected = session.choices().block_id
-    _clickable("pool", pool(moment, text, selected=selected))
+def _pool(run: Run, moment: Moment, text: Text) -> None:
+    selected, reset = session.choices().block_id, None
+    if run.live is not None:
+        has_cache = run.config.enable_prefix_caching
+        reset = reset_button(text, has_cache=has_cache, is_past=_is_past(run))
+    _clickable("pool", pool(moment, text, selected=selected, reset=reset), "reset")
     if selected is not None:
         _clickable("block", block(moment, text, selected=selected))
     _clickable("queue", queue(moment, text, selected=selected))
     _clickable("tables", tables(moment, text, selected=selected))
 
 
-def _clickable(name: str, payload: dict[str, object]) -> None:
-    """A part in which a click on a block selects it."""
-    piece(name, payload, on_picked_change=partial(session.note, name, "picked"))
+def _clickable(name: str, payload: dict[str, object], *others: str) -> None:
+    """A part in which a click on a block selects it, and perhaps others do something else."""
+    whats = ("picked", *others)
+    piece(
+        name, payload, **{f"on_{what}_change": partial(session.note, name, what) for what in whats}
+    )
 
 
 def _time(run: Run, text: Text) -> None:
@@ -73,6 +87,7 @@ def _time(run: Run, text: Text) -> None:
         chosen.cursor,
         text,
         can_go_on=run.can_go_on,
+        num_interventions=run.num_interventions,
     )
     payload["sequence"] = chosen.sequence
     payload["address"] = address(
