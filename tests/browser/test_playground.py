@@ -176,3 +176,54 @@ def test_two_prompts_on_the_real_model_to_the_end(page, base_url):
     expect(page.get_by_role("button", name="Run next step")).to_be_hidden()
     page.keyboard.press("Shift+ArrowLeft")
     expect(page.locator(NOW)).to_have_text(re.compile("Step 1 is over"))
+
+
+@pytest.mark.model
+def test_a_run_that_is_stuck_goes_on_after_its_head_is_aborted(page, base_url):
+    page.goto(f"{base_url}?example=own")
+    expect(page.get_by_text("Model ready")).to_be_visible(timeout=MODEL_MS)
+    page.get_by_role("button", name="Prompts, settings").click()
+    blocks = page.get_by_role("spinbutton", name="num_blocks")
+    blocks.fill("3")
+    blocks.press("Enter")
+    page.get_by_role("button", name="Apply and restart").click()
+    expect(block(page, 3)).to_have_count(0)
+
+    # What can never fit is refused; the notice lets it in.
+    page.get_by_text("Raw text").click()
+    prompt = page.get_by_role("textbox", name="Prompt")
+    prompt.fill("one two three four five six seven eight nine ten eleven twelve")
+    page.get_by_role("button", name="Add to the run").click()
+    expect(page.get_by_role("alert")).to_contain_text("the pool has 2")
+    page.get_by_role("button", name="Let it wait for ever, as vLLM does").click()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    expect(page.get_by_role("heading", name="r0", exact=True)).to_be_visible()
+    page.get_by_role("textbox", name="max_tokens").fill("1")
+    prompt.fill("hi")
+    page.get_by_role("button", name="Add to the run").click()
+    expect(page.get_by_text("r1 was added")).to_be_visible()
+
+    # Play comes to a standstill and stops by itself.
+    page.get_by_role("combobox", name="Play by").select_option(label="step")
+    page.get_by_role("combobox", name="Speed").select_option(label="fast")
+    page.get_by_role("button", name="Play", exact=True).click()
+    stuck = page.get_by_text("nothing can run any more: r0")
+    expect(stuck).to_be_visible(timeout=MODEL_MS)
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_disabled()
+
+    # From the past an abort applies to the end; with the keyboard, as with the pointer.
+    page.keyboard.press("Home")
+    expect(stuck).to_have_count(0)
+    abort = page.get_by_role("button", name="abort r0")
+    expect(abort).to_have_count(0)
+    page.keyboard.press("Shift+ArrowRight")
+    expect(abort).to_have_attribute("title", re.compile("at the end of the run"))
+    page.keyboard.press("End")
+    page.get_by_role("button", name="Abort r0", exact=True).press("Enter")
+    expect(page.locator(NOW)).to_have_text(re.compile("^r0 is aborted"))
+    expect(stuck).to_have_count(0)
+    page.get_by_role("button", name="Run next step").click()
+    expect(page.get_by_text("finished: length")).to_be_visible(timeout=MODEL_MS)
+
+    page.get_by_role("button", name="Reset prefix cache").press("Enter")
+    expect(page.locator(NOW)).to_have_text("The prefix cache is reset: all hashes are forgotten.")
