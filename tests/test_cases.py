@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 
-from engine.conformance import recorded_run
-from engine.workload import parse_workload
+from engine.config import EngineConfig, SamplingParams
+from engine.engine import Engine
+from engine.recorded_run import recorded_run
+from engine.runner.model_loader import load_model
+from engine.runner.tokenizer import Tokenizer
+from engine.workload import ScriptedRunner, Workload, parse_workload
 from tests.expectations import CHECKS, Run, check_snapshot
 
 CASES = json.loads((Path(__file__).parent / "data" / "cases.json").read_text(encoding="utf-8"))
@@ -32,3 +36,41 @@ def test_the_engine_does_what_vllm_does_in(case: dict[str, Any]) -> None:
 def test_every_report_that_names_a_workload_has_its_scenario() -> None:
     named = {name for report in CASES["reports"] for name in report["workloads"]}
     assert named == {case["name"] for case in CASES["scenarios"]}
+
+
+PROMPT_HITS = {"prompt_twice": 16, "prompt_first_token_differs": 0}
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return load_model(dtype="bfloat16").tokenizer
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("case_id", PROMPT_HITS)
+def test_the_second_of_two_typed_prompts_hits(case_id: str, tokenizer: Tokenizer) -> None:
+    case = next(case for case in CASES["inputs"] if case["id"] == case_id)
+    prompts = [tokenizer.encode(text, case["given"]["mode"])[0] for text in case["given"]["texts"]]
+    assert [len(prompt) for prompt in prompts] == [17, 17]
+    requests = [
+        {"id": f"r{number}", "arrival_step": number, "prompt": prompt, "output": [7, 8]}
+        for number, prompt in enumerate(prompts)
+    ]
+    config = {"block_size": case["given"].get("block_size", 4)}
+    workload = parse_workload({"name": case_id, "config": config, "requests": requests})
+    _, *steps = recorded_run(workload)
+    CHECKS["first_cached"](Run(steps, workload.config.num_blocks), {"r1": PROMPT_HITS[case_id]})
+
+
+def test_a_huge_max_tokens_ends_at_max_model_len_with_nothing_reserved_for_it() -> None:
+    """Case max_tokens_huge, on an engine whose runner always says 7."""
+    config = EngineConfig(max_model_len=24, num_blocks=8)
+    workload = Workload(name="sevens", config=config, requests=())
+    runner = ScriptedRunner(workload)
+    runner.scripts["a"] = (7,) * 24
+    engine = Engine(config, runner)
+    engine.add_request("a", [1, 2, 3], sampling=SamplingParams(max_tokens=10**12))
+    outputs = [output for _ in range(24) for output in engine.step()]
+    assert sum(len(output.token_ids) for output in outputs) == 21
+    assert outputs[-1].finish_reason == "length"
+    assert not engine.has_unfinished_requests
