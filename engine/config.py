@@ -19,6 +19,7 @@ MIN_TEMPERATURE = (
     0.01  # vLLM 0.17.1 raises smaller positive temperatures to this: sampling_params.py
 )
 MAX_NUM_BLOCKS = 4_000_000
+MAX_PROMPT_CHARACTERS = 50_000  # of a typed prompt: more is refused before it is tokenised
 
 
 def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:

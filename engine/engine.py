@@ -105,6 +105,11 @@ class Engine:
     def has_unfinished_requests(self) -> bool:
         return bool(self.scheduler.requests)
 
+    def check_prompt(self, num_prompt_tokens: int, max_tokens: int) -> None:
+        """ConfigError if `add_request` would refuse a prompt of this length; changes nothing."""
+        specs = self.scheduler.kv_cache_manager.specs
+        check_admissible(self.config, specs, num_prompt_tokens, max_tokens)
+
     def add_request(
         self,
         request_id: str,
@@ -128,8 +133,7 @@ class Engine:
             raise ConfigError(f"request id {request_id!r} is taken: choose another")
         whole_number("priority", priority, -(2**31), 2**31)
         check_token_ids(list(prompt_token_ids), self.runner.vocab_size)
-        specs = self.scheduler.kv_cache_manager.specs
-        check_admissible(self.config, specs, len(prompt_token_ids), sampling.max_tokens)
+        self.check_prompt(len(prompt_token_ids), sampling.max_tokens)
         request = Request(
             request_id,
             prompt_token_ids,

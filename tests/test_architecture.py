@@ -101,6 +101,7 @@ ROOMS: dict[str, Room] = {
     "views.components": PAGE,
     "views.session": Room(
         ours=(
+            "views.choices",
             "views.runs",
             "views.examples",
             "views.loading",
@@ -127,6 +128,7 @@ ROOMS: dict[str, Room] = {
         ),
         packages=("msgspec",),
     ),
+    "views.choices": Room(ours=("views.runs", "views.examples", "engine.trace")),
     "views.examples": Room(ours=("engine.workload", *SETTINGS)),
     "views.loading": Room(ours=("engine.sources", *SETTINGS)),
     "app": Room(ours=("views",), packages=("streamlit",)),

@@ -1,5 +1,6 @@
 """A run as a page uses it: a trace to look at, and perhaps an engine that can go on."""
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from views.figures.moment import num_finished_steps
 from views.text import Text
 
 MAX_STEPS_AT_ONCE = 64
+_RUN_IDS = itertools.count(1)  # in this process, so that a page can tell one run from the next
 
 
 class Draft(NamedTuple):
@@ -57,14 +59,36 @@ def whole_number(name: str, given: str, text: Text) -> int:
     try:
         return int(given)
     except ValueError as error:
-        raise ConfigError(text("notice.not_whole", name=name, given=given[:40])) from error
+        key = "notice.not_whole" if given.strip() else "notice.blank_whole"
+        raise ConfigError(text(key, name=name, given=given[:40])) from error
 
 
 def any_number(name: str, given: str, text: Text) -> float:
     try:
         return float(given)
     except ValueError as error:
-        raise ConfigError(text("notice.not_number", name=name, given=given[:40])) from error
+        key = "notice.not_number" if given.strip() else "notice.blank_number"
+        raise ConfigError(text(key, name=name, given=given[:40])) from error
+
+
+def numbers_of(settings: Mapping[str, Any], text: Text) -> dict[str, Any]:
+    """Settings as the engine wants them: what was typed becomes a number, or a ConfigError."""
+    return {
+        name: whole_number(name, given, text) if isinstance(given, str) else given
+        for name, given in settings.items()
+    }
+
+
+def remarks(draft: Draft, sampling: SamplingParams, num_tokens: int, text: Text) -> list[str]:
+    """What was taken otherwise than somebody may think who typed this."""
+    said = []
+    if not draft.text.strip():
+        blank = "prompt.blank_raw" if draft.mode == "raw" else "prompt.blank_chat"
+        said.append(text.count(blank if draft.text else "prompt.nothing_chat", num_tokens))
+    if sampling.temperature != float(draft.temperature):
+        given, used = draft.temperature, sampling.temperature
+        said.append(text("prompt.temperature_raised", given=given, used=used))
+    return said
 
 
 class Restart(NamedTuple):
@@ -86,6 +110,7 @@ class Run:
         stuck_reason: str | None = None,
         lock: AbstractContextManager[Any] | None = None,
     ) -> None:
+        self.run_id = next(_RUN_IDS)
         self.trace = trace
         self.config = config
         self.live = live
@@ -141,6 +166,23 @@ class Run:
         self.asked.append(draft)
         return request_id
 
+    def num_prompt_tokens(self, request_id: str) -> int:
+        return self.trace.at(self.trace.last).requests[request_id].num_prompt_tokens
+
+    def why_refused(self, draft: Draft, num_tokens: int, text: Text) -> str:
+        """The sentence that adding this draft would get; empty where it would be taken."""
+        assert self.live is not None, "a script cannot be asked"
+        try:
+            self.live.check_prompt(num_tokens, draft.sampling(text).max_tokens)
+        except ConfigError as error:
+            return str(error)
+        return ""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether only another prompt makes this run go on."""
+        return self.live is not None and not self.live.has_unfinished_requests
+
     def abort(self, request_id: str) -> Cursor:
         """Drop a request where the run ends; the cursor that shows it."""
         assert self.live is not None, "a script cannot be asked"
@@ -180,6 +222,13 @@ class Run:
         while wanted >= trace.num_positions and self.advance():
             pass
         return trace.cursor_at(max(0, wanted))
+
+
+class Left(NamedTuple):
+    """A run that its visitor left for another example, and where they stood in it."""
+
+    run: Run | None
+    cursor: Cursor
 
 
 def scripted_run(example: Example, config: EngineConfig) -> Run:

@@ -6,7 +6,6 @@ frame of the page, so that a failure is shown there and costs nothing.
 """
 
 import importlib
-from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
@@ -14,35 +13,14 @@ import streamlit as st
 from engine.config import EngineConfig
 from engine.errors import PagewalkError
 from engine.sources.source import Tokenized
-from engine.trace.state import Cursor
-from views.examples import DOC_EXAMPLE, EXAMPLES, OWN, Example
+from views.choices import START, Choices
+from views.examples import EXAMPLES, OWN, Example
 from views.figures import address
 from views.loading import Loader, load_default_model
-from views.runs import Draft, Restart, Run, scripted_run
+from views.runs import Draft, Left, Restart, Run, numbers_of, remarks, scripted_run
 from views.text import Text
 
 _CHOICES, _RUN = "choices", "run"
-START, NO_DRAFT = Cursor(0, 0), Draft()
-
-
-@dataclass
-class Choices:
-    """What the visitor has chosen; the trace holds the facts."""
-
-    language: str = "en"
-    example: str = DOC_EXAMPLE
-    cursor: Cursor = START
-    block_id: int | None = None
-    panel_is_open: bool = False
-    draft: Draft = NO_DRAFT
-    asked: dict[str, Any] = field(default_factory=dict)  # by the browser, not done yet
-    sequence: int = 0  # of the latest target that was reached
-    num_cleared: int = 0  # prompts that were added, so that the form empties itself
-    notices: dict[str, str] = field(default_factory=dict)  # kind -> sentence
-    refused: Restart | None = None  # where waiting for ever is a way out of the error
-    address_is_read: bool = False
-    num_looks: int = 0  # at how far the model is
-    model_is_seen: bool = False  # ready or failed, and the page was drawn with that
 
 
 def choices() -> Choices:
@@ -112,6 +90,7 @@ def _begin(config: EngineConfig, drafts: list[Draft]) -> None:
         begun = _recorded(choices().example) if is_known else scripted_run(chosen, config)
     st.session_state[_RUN] = begun
     choices().block_id = None
+    choices().typed.clear()
     choices().cursor = begun.trace.last if chosen.needs_model else begun.first_sight()
 
 
@@ -120,7 +99,9 @@ def _read_example() -> None:
     if given in EXAMPLES:
         choices().example = given
     elif given is not None:
-        choices().notices["note"] = text()("notice.example", given=address.quoted(given))
+        choices().say("note", text()("notice.example", given=address.quoted(given)))
+    if address.LIVE in st.query_params and example().needs_model:
+        choices().say("note", text()("notice.live_ended"))
 
 
 def _read_step() -> None:
@@ -129,12 +110,12 @@ def _read_step() -> None:
     given = st.query_params.get("step")
     if begun.live is not None:
         if given is not None:
-            choices().notices["note"] = text()("notice.live_step", given=address.quoted(given))
+            choices().say("note", text()("notice.live_step", given=address.quoted(given)))
         return
     cursor, complaint = address.read_cursor(st.query_params, begun.trace, text())
     choices().cursor = cursor or choices().cursor
     if complaint:
-        choices().notices["note"] = complaint
+        choices().say("note", complaint)
 
 
 # What the browser asks for ----------------------------------------------------------------------
@@ -162,15 +143,18 @@ def settle() -> bool:
             prompts = [*begun.asked, chosen.draft] if begun else []
             refused = sent if isinstance(sent, Restart) else Restart({}, prompts)
             chosen.refused = refused if error.code == "oversized" else None
-            chosen.notices["error"] = str(error)
+            chosen.say("error", str(error))
             changed = True
     return changed
 
 
 def _go_to(chosen: Choices, begun: Run | None, target: Any) -> bool:
+    """A target that was meant for the run before is over; a note ends where one goes on."""
     if begun is not None and isinstance(target, dict):
         chosen.sequence = int(target.get("sequence", chosen.sequence))
-        chosen.cursor = begun.reach(target)
+        if target.get("run", begun.run_id) == begun.run_id:
+            chosen.cursor = begun.reach(target)
+            chosen.notices.pop("note", None)
     return False
 
 
@@ -204,13 +188,9 @@ def _add(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     chosen.draft = draft._replace(text="")
     chosen.num_cleared += 1
     chosen.cursor = begun.trace.last
-    chosen.notices.pop("error", None)
-    chosen.notices["note"] = words("notice.added", request=request_id)
-    if sampling.temperature != float(draft.temperature):
-        raised = words(
-            "prompt.temperature_raised", given=draft.temperature, used=sampling.temperature
-        )
-        chosen.notices["note"] += f" {raised}"
+    added = words("notice.added", request=request_id)
+    said = remarks(draft, sampling, begun.num_prompt_tokens(request_id), words)
+    chosen.say("note", " ".join((added, *said)))
     return True
 
 
@@ -239,7 +219,8 @@ def _wait(chosen: Choices, begun: Run | None, _: Any) -> bool:
 
 def _restart(chosen: Choices, begun: Run | None, restart: Restart) -> bool:
     if begun is not None:
-        config = EngineConfig.from_mapping({**begun.config.to_mapping(), **restart.settings})
+        settings = numbers_of(restart.settings, Text(chosen.language))
+        config = EngineConfig.from_mapping({**begun.config.to_mapping(), **settings})
         _begin(config, begun.asked if restart.drafts is None else restart.drafts)
         chosen.notices.clear()
     return True
@@ -263,14 +244,18 @@ ACTIONS = {
 
 
 def open_example(name: str) -> None:
-    """Leave the run that is on and begin another one."""
-    if name in EXAMPLES:
-        choices().example = name
-        choices().panel_is_open = name == OWN
-        choices().notices.clear()
-        choices().cursor = Cursor(0, 0)
-        choices().address_is_read = True
-        st.session_state[_RUN] = None
+    """Leave the run that is on, and go on with the one that was left there, or begin it."""
+    chosen, begun = choices(), run()
+    if name not in EXAMPLES or name == chosen.example:
+        return
+    if begun is not None:
+        chosen.left[chosen.example] = Left(begun, chosen.cursor)
+    there = chosen.left.pop(name, Left(None, START))
+    chosen.example, chosen.panel_is_open = name, name == OWN
+    chosen.cursor, chosen.block_id, chosen.address_is_read = there.cursor, None, True
+    chosen.notices.clear()
+    chosen.typed.clear()
+    st.session_state[_RUN] = there.run
 
 
 def take_example(key: str) -> None:
@@ -285,6 +270,15 @@ def retry_model() -> None:
 
 def toggle_panel() -> None:
     choices().panel_is_open = not choices().panel_is_open
+
+
+def setting_field(name: str, given: Any) -> str:
+    """The key of a setting's field. What was typed there outlives a panel that was closed."""
+    begun = run()
+    key = f"setting-{name}-{begun.run_id if begun else 0}"
+    if key not in st.session_state:
+        st.session_state[key] = choices().typed.get(name, given)
+    return key
 
 
 def apply(restart: Restart) -> None:

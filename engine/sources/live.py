@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from engine.config import EngineConfig, GroupConfig, SamplingParams
+from engine.config import MAX_PROMPT_CHARACTERS, EngineConfig, GroupConfig, SamplingParams
 from engine.core.kv_cache_spec import FullAttentionSpec, KVCacheSpec, SlidingWindowSpec
 from engine.core.sizing import KVCachePlan, plan_kv_cache
 from engine.engine import Engine
@@ -17,7 +17,6 @@ from engine.trace.trace import Trace
 __all__ = ["LiveSource", "load_model"]
 
 ENGINE_VERSION = "vLLM 0.17.1 bookkeeping"
-MAX_PROMPT_CHARACTERS = 50_000
 MAX_POOL_BYTES = 4 << 30
 
 
@@ -163,6 +162,9 @@ class LiveSource:
         )
         self._num_added += 1
         return request_id
+
+    def check_prompt(self, num_prompt_tokens: int, max_tokens: int) -> None:
+        self.engine.check_prompt(num_prompt_tokens, max_tokens)
 
     def abort(self, request_id: str) -> bool:
         return self.engine.abort(request_id)

@@ -46,6 +46,9 @@ class LiveRun(Source, Protocol):
     ) -> str:
         """Queue a prompt and return its request id; ConfigError when it cannot be served."""
 
+    def check_prompt(self, num_prompt_tokens: int, max_tokens: int) -> None:
+        """ConfigError if a prompt of this length would be refused; changes nothing."""
+
     def abort(self, request_id: str) -> bool: ...
 
     def reset_prefix_cache(self) -> bool: ...

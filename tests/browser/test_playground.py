@@ -183,7 +183,7 @@ def test_a_run_that_is_stuck_goes_on_after_its_head_is_aborted(page, base_url):
     page.goto(f"{base_url}?example=own")
     expect(page.get_by_text("Model ready")).to_be_visible(timeout=MODEL_MS)
     page.get_by_role("button", name="Prompts, settings").click()
-    blocks = page.get_by_role("spinbutton", name="num_blocks")
+    blocks = page.get_by_role("textbox", name="num_blocks")
     blocks.fill("3")
     blocks.press("Enter")
     page.get_by_role("button", name="Apply and restart").click()

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.config import EngineConfig, SamplingParams
-from engine.core.output import ModelOutput, SampledTokens
+from engine.core.output import ModelOutput
+from engine.core.request import SampledTokens
 from engine.engine import Engine
 from engine.errors import ConfigError
 from engine.sources.source import Tokenized
@@ -97,6 +98,9 @@ class LiveSource:
             },
         )
         return request_id
+
+    def check_prompt(self, num_prompt_tokens: int, max_tokens: int) -> None:
+        self.engine.check_prompt(num_prompt_tokens, max_tokens)
 
     def abort(self, request_id: str) -> bool:
         return self.engine.abort(request_id)

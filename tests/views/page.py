@@ -49,5 +49,5 @@ def notice(app, kind):
 
 
 def set_number(app, name, value):
-    field = next(n for n in app.get("number_input") if n.label == name)
-    return field.set_value(value).run()
+    field = next(field for field in app.text_input if field.label == name)
+    return field.set_value(str(value)).run()

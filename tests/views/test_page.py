@@ -126,7 +126,7 @@ def test_a_refused_prompt_gets_a_sentence_and_costs_nothing(app, draft, sentence
 def test_a_huge_max_tokens_reserves_nothing_where_the_pool_can_hold_the_model_length(app):
     open_own(app)
     app.button(key="panel").click().run()
-    app.get("number_input")[1].set_value(300).run()
+    set_number(app, "num_blocks", 300)
     app.button(key="apply").click().run()
     send(app, "added", prompt(max_tokens=str(10**12)))
     assert notice(app, "error") is None

@@ -32,7 +32,7 @@ function build(root, data) {
   numbers.append(option(max_tokens, "number"), option(temperature, "number"), option(seed, "number"));
   const label = el("label", "area"); label.append(el("span", "sr"), area);
   bottom.append(numbers, el("span", "hint"), add);
-  root.append(label, modes, option(special, "special"), part(root, "count"), part(root, "pieces"), bottom);
+  root.append(label, modes, option(special, "special"), part(root, "count"), part(root, "warning"), part(root, "pieces"), part(root, "legend-bytes"), bottom);
   const state = { fields: { area, chat, raw, special, max_tokens, temperature, seed, add }, cleared: data.cleared, modes };
   drafts.set(root, state);
   return state;
@@ -51,6 +51,8 @@ function words(root, { words: w }) {
 function show(root, data) {
   const count = part(root, "count"); say(count, data.count); attr(count, "data-error", data.error);
   attr(count, "aria-live", "polite");
+  say(part(root, "legend-bytes"), data.legend_bytes ?? "");
+  const warning = part(root, "warning"); say(warning, data.warning ?? ""); attr(warning, "aria-live", "polite");
   const pieces = part(root, "pieces");
   sync(pieces, data.pieces, () => el("span", "token"), (node, piece, i) => {
     if (piece.end !== undefined) { node.className = "cut"; say(node, ""); delete node.dataset.drawn; node.removeAttribute("title"); return; }

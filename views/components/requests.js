@@ -1,3 +1,6 @@
+// root -> the finished requests whose cards somebody opened.
+const opens = new WeakMap();
+const opened = (root) => opens.get(root) ?? opens.set(root, new Set()).get(root);
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   attr(root, "data-roomy", data.roomy);
@@ -34,19 +37,41 @@ export default function ({ data, parentElement, setTriggerValue }) {
     sync(blocks, shown, makeBlock, setBlock);
     const abort = line.querySelector(".abort"); offer(abort, card.abort); attr(abort, "data-request", card.id);
     say(text.firstChild, card.text); attr(text, "title", card.text); text.hidden = !card.text;
+    closed(node, card, opened(root));
   });
   cards.onclick = (e) => {
+    const open = e.target.closest(".open"); if (open) toggle(open.closest(".request"), opened(root));
     const abort = e.target.closest(".abort:not([aria-disabled])"); if (abort) setTriggerValue("aborted", abort.dataset.request);
     const id = e.target.closest(".block")?.dataset.id; if (id !== undefined) setTriggerValue("picked", Number(id)); released(e);
   };
   say(part(root, "empty"), data.empty); say(part(root, "quiet"), data.more);
-  legend(root, data.cards.length ? [...data.legend, ["output", data.legend_output]] : []);
+  legend(root, data.cards.length ? [...data.legend, ["output", data.legend_output], ...(data.legend_bytes ? [["bytes", data.legend_bytes]] : [])] : []);
 }
 
 function makeCard() {
   const card = el("article", "request"), line = el("div", "line");
   line.append(el("h3"), el("span", "status"), el("span", "facts"));
   const made = el("span", "made"); made.append(el("bdi"));
-  line.append(made, actButton("abort")); card.append(line, el("div", "blocks"));
+  line.append(made, actButton("abort"), el("bdi", "asked"), actButton("open")); card.append(line, el("div", "blocks"), el("p", "answer"));
   return card;
+}
+
+// A finished card: its prompt's first words; opened, the whole answer and the tokens by block.
+function closed(node, card, ids) {
+  const folds = card.closed, isOpen = !folds || ids.has(card.id), [line, blocks, answer] = node.children;
+  const asked = line.querySelector(".asked"), open = line.querySelector(".open");
+  node.dataset.request = card.id; node.words = folds;
+  attr(node, "data-closed", !isOpen); blocks.hidden = !isOpen; answer.hidden = !folds || !isOpen || !folds.answer;
+  asked.hidden = open.hidden = !folds;
+  if (!folds) return;
+  say(asked, folds.prompt); say(answer, folds.answer); say(open, isOpen ? folds.close : folds.open);
+  attr(open, "aria-expanded", String(isOpen)); attr(open, "aria-label", folds.label);
+  if (isOpen) line.querySelector(".made").hidden = true;
+}
+
+function toggle(node, ids) {
+  const id = node.dataset.request;
+  if (!ids.delete(id)) ids.add(id);
+  node.querySelector(".made").hidden = !node.querySelector(".made").textContent;
+  closed(node, { id, closed: node.words }, ids);
 }

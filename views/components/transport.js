@@ -12,6 +12,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const player = players.get(root) ?? start(root);
   player.data = data;
   player.send = (target) => setTriggerValue("target", target);
+  if (player.run !== data.run) { stop(player); clearTimeout(player.lost); Object.assign(player, { goal: null, underWay: null, dirty: false, run: data.run, interventions: data.num_interventions }); player.jump.value = ""; }
   if (player.interventions !== undefined && data.num_interventions > player.interventions) { stop(player); player.dirty = false; }
   player.interventions = data.num_interventions;
   settle(player);
@@ -58,7 +59,7 @@ function flush(player) {
   if (player.underWay || !player.dirty) return;
   player.dirty = false; player.underWay = player.sequence = Math.max(player.sequence + 1, Date.now());
   clearTimeout(player.lost); player.lost = setTimeout(() => { player.underWay = null; player.goal = null; stop(player); picture(player.root, player); }, 60000);
-  player.send({ ...player.goal, sequence: player.underWay });
+  player.send({ ...player.goal, sequence: player.underWay, run: player.data.run });
 }
 function settle(player) {
   if (player.underWay === null || player.data.sequence < player.underWay) return;
@@ -88,6 +89,14 @@ function act(player, name) {
   picture(player.root, player);
 }
 
+// To the end of a step; one that the run has not reached is asked for only where the engine can go on.
+function jump(player) {
+  const step = /^\s*\d{1,9}\s*$/.test(player.jump.value) ? Number(player.jump.value) : null, { data } = player;
+  attr(player.jump, "aria-invalid", step === null ? "true" : null); if (step === null) return;
+  stop(player);
+  go(player, step < data.ends.length ? { position: data.ends[step] } : data.can_go_on ? { step, plus: 0 } : { position: data.last });
+}
+
 function start(root) {
   const player = { root, goal: null, underWay: null, sequence: 0, dirty: false, playing: false };
   players.set(root, player);
@@ -100,11 +109,13 @@ function start(root) {
   }
   player.slider = el("input", "slider"); player.slider.type = "range"; player.slider.min = 0;
   player.slider.oninput = () => { stop(player); go(player, { position: Number(player.slider.value) }); };
+  player.jump = el("input", "jump"); player.jump.type = "text"; player.jump.inputMode = "numeric";
+  player.jump.onkeydown = (e) => { if (e.key === "Enter") jump(player); };
   player.unit = el("select"); player.speed = el("select");
   const help = el("button", "help", "?"), keys = el("dl", "keys"); help.type = "button"; keys.hidden = true;
   help.onclick = (e) => { keys.hidden = !keys.hidden; attr(help, "aria-expanded", String(!keys.hidden)); if (e.detail > 0) help.blur(); };
   const choose = el("span", "choose"); choose.append(player.unit, player.speed, help);
-  root.append(buttons, player.slider, el("span", "where"), choose, keys);
+  root.append(buttons, player.slider, el("span", "where"), player.jump, choose, keys);
   player.onkey = (event) => press(player, event, help);
   document.addEventListener("keydown", player.onkey);
   return player;
@@ -140,6 +151,7 @@ function picture(root, player) {
   if (Number(player.slider.value) !== Math.min(at, data.last)) player.slider.value = Math.min(at, data.last);
   player.slider.style.setProperty("--done", `${data.last ? 100 * Math.min(at, data.last) / data.last : 0}%`);
   say(root.querySelector(".where"), data.where);
+  attr(player.jump, "aria-label", words.jump); attr(player.jump, "placeholder", words.jump); attr(player.jump, "title", words.jump_hint);
   options(player.unit, words.unit, [["sub_step", words.by_sub_step], ["step", words.by_step]]);
   options(player.speed, words.speed, data.speeds.map(([name, ms]) => [String(ms), name]), String(data.speeds[1][1]));
   const help = root.querySelector(".help"); attr(help, "aria-label", words.help); attr(help, "title", words.help); if (!help.hasAttribute("aria-expanded")) attr(help, "aria-expanded", "false");
@@ -156,7 +168,7 @@ function options(select, label, entries, chosen) {
 // The link of this moment. Replaced, not pushed: the Back button leaves the page, not the step.
 function address(wanted) {
   const url = new URL(location.href);
-  for (const name of ["example", "step", "sub"]) {
+  for (const name of ["example", "step", "sub", "live"]) {
     if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
   }
   if (url.href !== location.href) history.replaceState(history.state, "", url);

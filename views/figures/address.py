@@ -8,14 +8,15 @@ from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 from views.text import Text
 
+LIVE = "live"  # in the address of a page that has a live run, which its reload ends
 MAX_DIGITS = 15
 MAX_QUOTED = 40
 
 
 def address(example: str, trace: Trace, cursor: Cursor, *, is_recorded: bool) -> dict[str, Any]:
-    """A live run cannot be restored from a link, so its address names the example alone."""
+    """A live run cannot be restored from a link: its address names the example, and that it was."""
     if not is_recorded:
-        return {"example": example}
+        return {"example": example, LIVE: 1} if trace.num_positions > 1 else {"example": example}
     cursor = trace.cursor_at(trace.position(cursor))
     return {"example": example, "step": cursor.step, "sub": cursor.sub_step}
 

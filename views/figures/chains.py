@@ -21,7 +21,7 @@ def chains(moment: Moment, text: Text, *, selected: int | None = None) -> dict[s
         "hint": text("chains.hint"),
         "rows": rows,
         "empty": "" if rows else text("chains.empty"),
-        "more": text("rows.more", n=len(every) - MAX_ROWS) if len(every) > MAX_ROWS else "",
+        "more": text.count("rows.more", len(every) - MAX_ROWS) if len(every) > MAX_ROWS else "",
         "legend": [[name, text.named("link_state", name)] for name in ("hit", "cached", "absent")],
         "link_label": text("chains.link"),
         "stop_word": text("chains.stop"),

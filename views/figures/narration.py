@@ -15,8 +15,11 @@ MAX_SUB_STEPS = 400
 Tell = Callable[[Any, Text], str]
 
 
-def narration(trace: Trace, cursor: Cursor, text: Text) -> dict[str, Any]:
-    """All sub-steps of the cursor's step; `current` is the one that just happened."""
+def narration(trace: Trace, cursor: Cursor, text: Text, *, is_idle: bool = False) -> dict[str, Any]:
+    """All sub-steps of the cursor's step; `current` is the one that just happened.
+
+    `is_idle`: whether only another prompt makes the run go on; at its end `empty` says so.
+    """
     cursor = trace.cursor_at(trace.position(cursor))
     step = cursor.step
     num_sub_steps = trace.num_sub_steps(step)
@@ -30,10 +33,17 @@ def narration(trace: Trace, cursor: Cursor, text: Text) -> dict[str, Any]:
             for sub_step in range(first, last)
         ],
         "current": cursor.sub_step - 1 - first,
-        "empty": "" if num_sub_steps else text("narration.empty"),
+        "empty": _empty(trace, cursor, text, is_idle),
         "go": text("narration.go"),
         "departs": text("narration.departs"),
     }
+
+
+def _empty(trace: Trace, cursor: Cursor, text: Text, is_idle: bool) -> str:
+    if not trace.num_sub_steps(cursor.step):
+        return text("narration.add" if is_idle else "narration.empty")
+    is_end = trace.position(cursor) == trace.num_positions - 1
+    return text("narration.done") if is_idle and is_end else ""
 
 
 def _line(happened: Sequence[Event], position: int, text: Text) -> dict[str, Any]:
@@ -75,7 +85,7 @@ def _request_aborted(event: events.RequestAborted, text: Text) -> str:
 def _cache_reset(event: events.CacheReset, text: Text) -> str:
     if event.ok:
         return text("event.CacheReset")
-    return text("event.CacheReset.refused", n=event.num_blocks_in_use)
+    return text.count("event.CacheReset.refused", event.num_blocks_in_use)
 
 
 def _setting_changed(event: events.SettingChanged, text: Text) -> str:
@@ -174,7 +184,8 @@ def _allocation_failed(event: events.AllocationFailed, text: Text) -> str:
 
 
 def _request_unscheduled(event: events.RequestUnscheduled, text: Text) -> str:
-    return text("event.RequestUnscheduled", request=event.request_id, n=event.num_tokens_given_back)
+    given_back = event.num_tokens_given_back
+    return text.count("event.RequestUnscheduled", given_back, request=event.request_id)
 
 
 def _request_preempted(event: events.RequestPreempted, text: Text) -> str:

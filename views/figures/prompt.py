@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from views.figures.requests import drawn_runs
+from views.figures.requests import bytes_words, drawn_runs
 from views.figures.tokens import request_pieces
 from views.text import Text
 
@@ -62,10 +62,14 @@ def prompt_tokens(
         if token_id in special:
             pieces[-1]["special"] = True
     if len(token_ids) > MAX_PIECES:
-        pieces.append({"more": text("prompt.more", n=len(token_ids) - MAX_PIECES)})
+        pieces.append({"more": text.count("prompt.more", len(token_ids) - MAX_PIECES)})
     full, rest = divmod(len(token_ids), block_size)
     count = text.count("prompt.count", len(token_ids))
+    blocks = text.count(
+        "prompt.blocks", full, size=block_size, rest=text.count("count.tokens", rest)
+    )
     return {
-        "count": f"{count}: {text('prompt.blocks', full=full, size=block_size, rest=rest)}",
+        "count": f"{count}: {blocks}",
         "pieces": pieces,
+        "legend_bytes": bytes_words((piece.shared for piece in drawn), text),
     }

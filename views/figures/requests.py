@@ -1,7 +1,7 @@
 """Request cards: status, counts, and every token in the block that holds its K and V."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from engine.trace.entries import RequestState
@@ -14,6 +14,7 @@ from views.theme import TOKEN_STATES
 HEAD, TAIL = 6, 12  # blocks of a long request that are drawn
 MAX_TOKENS_OF_BLOCK = 64
 MAX_CARDS = 24
+MAX_FIRST_WORDS = 48  # characters of a finished request's prompt
 MAX_TEXT = 400  # characters of a generated text on the card
 
 
@@ -32,16 +33,18 @@ def requests(
     state = moment.state
     shown = _shown(state)
     hidden = len(state.requests) - len(shown)
+    cards = [
+        _card(moment, request, text) | _abort(request, text, unfinished, is_past)
+        for request in shown
+    ]
     return {
         "title": text("requests.title"),
-        "cards": [
-            _card(moment, request, text) | _abort(request, text, unfinished, is_past)
-            for request in shown
-        ],
+        "cards": cards,
         "empty": "" if shown else text("requests.empty"),
-        "more": text("rows.more", n=hidden) if hidden else "",
+        "more": text.count("rows.more", hidden) if hidden else "",
         "legend": [[name, text.named("token_state", name)] for name in TOKEN_STATES],
         "legend_output": text("requests.output"),
+        "legend_bytes": bytes_words(_shared_characters(cards), text),
         "token_label": text("requests.token"),
         "block_label": text("requests.block"),
         "shared_label": text("requests.shared_character"),
@@ -69,15 +72,38 @@ def _card(moment: Moment, request: RequestState, text: Text) -> dict[str, Any]:
         ),
         "text": request.output_text[-MAX_TEXT:],
     }
-    if not request.is_finished:
-        blocks = _blocks(state, request)
-        hidden = blocks[HEAD : len(blocks) - TAIL] if len(blocks) > HEAD + TAIL + 1 else []
-        if hidden:
-            card["folded"] = _folded_words(hidden, text)
-            blocks = blocks[:HEAD] + blocks[len(blocks) - TAIL :]
-            card["fold_at"] = HEAD
-        card["blocks"] = blocks
+    blocks = _blocks(state, request)
+    hidden = blocks[HEAD : len(blocks) - TAIL] if len(blocks) > HEAD + TAIL + 1 else []
+    if hidden:
+        card["folded"] = _folded_words(hidden, text)
+        blocks = blocks[:HEAD] + blocks[len(blocks) - TAIL :]
+        card["fold_at"] = HEAD
+    card["blocks"] = blocks
+    if request.is_finished:
+        card["closed"] = _closed(request, text)
     return card
+
+
+def _closed(request: RequestState, text: Text) -> dict[str, Any]:
+    """What a finished card shows before somebody opens it, and the whole answer for when they do."""
+    return {
+        "prompt": _first_words(request),
+        "answer": request.output_text,
+        "open": text("requests.open"),
+        "close": text("requests.close"),
+        "label": text("requests.open_label", request=request.request_id),
+    }
+
+
+def _first_words(request: RequestState) -> str:
+    """Of what was typed; of a script, of the names of its tokens."""
+    typed = request.added.prompt_text
+    if typed is None:
+        head = request.added.prompt_token_bytes[: MAX_FIRST_WORDS + 1]
+        typed = b"".join(head).decode(errors="replace")
+    words = " ".join(typed[: 4 * MAX_FIRST_WORDS].split())
+    is_whole = len(words) <= MAX_FIRST_WORDS and len(typed) <= 4 * MAX_FIRST_WORDS
+    return words if is_whole else words[:MAX_FIRST_WORDS].rstrip() + "…"
 
 
 def _abort(
@@ -124,6 +150,9 @@ def _facts(state: State, request: RequestState, text: Text) -> list[list[str]]:
 def token_spans(state: State, request: RequestState) -> tuple[int, int, int]:
     """Where hits end, where what was computed before ends, where this step's tokens end."""
     row = state.scheduled.get(request.request_id)
+    if request.is_finished:
+        computed = request.num_computed_tokens
+        return min(request.num_hit_tokens, computed), computed, computed
     if request.status == "RUNNING":
         if row is None:
             computed = request.num_computed_tokens
@@ -194,3 +223,17 @@ def _folded_words(hidden: Sequence[dict[str, Any]], text: Text) -> str:
         f"{counts[name]} {text.named('token_state', name)}" for name in TOKEN_STATES if counts[name]
     ]
     return text("requests.folded", n=len(hidden), parts=", ".join(parts))
+
+
+def _shared_characters(cards: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for card in cards:
+        for block in card["blocks"]:
+            yield from (token[4] for token in block["tokens"])
+
+
+def bytes_words(shared: Iterable[str], text: Text) -> str:
+    """What E4 BD A0 stands for, with the first such character; empty where there is none."""
+    found = next((character[0] for character in shared if character), None)
+    if found is None:
+        return ""
+    return text("requests.bytes", bytes=found.encode().hex(" ").upper(), character=found)

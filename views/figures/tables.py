@@ -26,7 +26,7 @@ def tables(moment: Moment, text: Text, *, selected: int | None = None) -> dict[s
         "hint": text("tables.hint"),
         "rows": rows,
         "empty": "" if rows else text("tables.empty"),
-        "more": text("rows.more", n=len(holding) - MAX_ROWS) if len(holding) > MAX_ROWS else "",
+        "more": text.count("rows.more", len(holding) - MAX_ROWS) if len(holding) > MAX_ROWS else "",
         "hidden_word": text("tables.hidden"),
         "cell_label": text("tables.cell"),
         "hit_label": text("tables.cell_hit"),

@@ -7,16 +7,23 @@ from engine.trace.trace import Trace
 from views.figures.moment import num_finished_steps
 from views.text import Text
 
-SPEEDS = (("slow", 1600), ("normal", 800), ("fast", 250))  # name, milliseconds for each picture
+SPEEDS = (("slow", 1000), ("normal", 350), ("fast", 120))  # name, milliseconds for each picture
 KEYS = ("sub_step", "step", "play", "ends", "help")
 
 
 def transport(
-    trace: Trace, cursor: Cursor, text: Text, *, can_go_on: bool, num_interventions: int = 0
+    trace: Trace,
+    cursor: Cursor,
+    text: Text,
+    *,
+    can_go_on: bool,
+    num_interventions: int = 0,
+    run_id: int = 0,
 ) -> dict[str, Any]:
     """`position` counts the sub-steps of the run that have happened; `ends` has one per step that is over.
 
-    The player stops when `num_interventions` grows: somebody wants to see what they just did.
+    The player stops when `num_interventions` grows: somebody wants to see what they just did. It
+    stops with another `run_id`, too.
     A target beyond `last` asks the engine for more; one before it only moves the cursor.
     """
     cursor = trace.cursor_at(trace.position(cursor))
@@ -31,6 +38,7 @@ def transport(
         "sub_step": cursor.sub_step,
         "can_go_on": can_go_on,
         "num_interventions": num_interventions,
+        "run": run_id,
         "speeds": [[text.named("speed", name), ms] for name, ms in SPEEDS],
         "keys": [[text.named("key", name), text.named("key_does", name)] for name in KEYS],
         "where": text(
@@ -54,6 +62,8 @@ WORDS = (
     "last",
     "ask",
     "slider",
+    "jump",
+    "jump_hint",
     "speed",
     "by_step",
     "by_sub_step",

@@ -7,6 +7,7 @@ from engine.trace.events import HitCut
 from engine.trace.trace import Trace
 from views import session
 from views.components.piece import piece
+from views.figures.moment import num_finished_steps
 from views.runs import Run
 
 KINDS = ("error", "stuck", "departs", "note")
@@ -53,7 +54,8 @@ def _way_out(kind: str, run: Run | None) -> dict[str, Any] | None:
         word, hint = text("notice.abort", request=head), text("notice.abort_hint", request=head)
         return {"word": word, "hint": hint, "what": "aborted", "sent": head}
     if kind == "error" and session.choices().refused is not None:
-        hint = text.count("notice.wait_hint", len(run.asked), steps=run.trace.num_steps)
+        steps = text.count("count.steps", num_finished_steps(run.trace))
+        hint = text.count("notice.wait_hint", len(run.asked), steps=steps)
         return {"word": text("notice.wait"), "hint": hint, "what": "waited", "sent": True}
     return None
 

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from engine.config import MAX_PROMPT_CHARACTERS
 from engine.errors import PagewalkError
 from views import session
 from views.components.piece import piece
@@ -31,6 +32,9 @@ def prompts(run: Run | None) -> None:
 def _tokens(run: Run | None, draft: Draft, text: Text) -> dict[str, Any]:
     if run is None:
         return {"count": text("prompt.waiting")}
+    if len(draft.text) > MAX_PROMPT_CHARACTERS:
+        too_long = text("prompt.too_long", n=len(draft.text), most=MAX_PROMPT_CHARACTERS)
+        return {"count": too_long, "error": True}
     if len(draft.text) > MAX_LIVE_CHARACTERS:
         return {"count": text("prompt.long", n=len(draft.text))}
     if not draft.text and draft.mode == "raw":
@@ -41,7 +45,8 @@ def _tokens(run: Run | None, draft: Draft, text: Text) -> dict[str, Any]:
         return {"count": str(error), "error": True}
     if tokenized is None:
         return {}
-    return prompt_tokens(
+    warning = run.why_refused(draft, len(tokenized.token_ids), text)
+    return {"warning": warning} | prompt_tokens(
         tokenized.token_ids,
         tokenized.token_bytes,
         text,

@@ -5,11 +5,12 @@ from typing import Any
 import streamlit as st
 
 from views import session
+from views.figures.moment import num_finished_steps
 from views.runs import Restart, Run
 from views.text import Text
 
 NUMBERS = ("block_size", "num_blocks", "max_num_batched_tokens", "max_num_seqs")
-CACHING, WAIT = "enable_prefix_caching", "wait_for_ever"
+CACHING, REFUSES, WAIT = "enable_prefix_caching", "refuse_oversized", "wait_for_ever"
 
 
 def settings(run: Run) -> None:
@@ -17,7 +18,7 @@ def settings(run: Run) -> None:
     text = session.text()
     st.markdown(f"###### {text('settings.title')}")
     wanted = _form(run, text)
-    changed = {name: value for name, value in wanted.items() if getattr(run.config, name) != value}
+    changed = {name: value for name, value in wanted.items() if value != _in_form(run, name)}
     st.caption(_consequence(run, list(changed), text))
     with st.container(horizontal=True):
         st.button(
@@ -34,36 +35,45 @@ def settings(run: Run) -> None:
                 key="clear",
                 on_click=session.apply,
                 args=(Restart({}, []),),
-                help=text("settings.clear_hint", n=_num_requests(run), steps=run.trace.num_steps),
+                help=text(
+                    "settings.clear_hint",
+                    requests=text.count("count.requests", _num_requests(run)),
+                    steps=_num_steps(run, text),
+                ),
             )
 
 
 def _form(run: Run, text: Text) -> dict[str, Any]:
+    """Numbers as they are typed; applying reads them, and says so where that fails."""
     wanted: dict[str, Any] = {}
     grid = st.grid(min_column_width=190, gap="small")
     for name in NUMBERS:
-        wanted[name] = grid.number_input(
+        typed = grid.text_input(
             text.named("settings", name),
-            value=getattr(run.config, name),
-            step=1,
-            key=f"{name}-{id(run)}",
+            key=session.setting_field(name, _in_form(run, name)),
             help=text.named("settings", f"{name}_hint"),
         )
-    wanted[CACHING] = st.toggle(
-        text.named("settings", CACHING),
-        value=run.config.enable_prefix_caching,
-        key=f"{CACHING}-{id(run)}",
-        help=text.named("settings", f"{CACHING}_hint"),
-    )
+        wanted[name] = session.choices().typed[name] = typed.strip()
+    wanted[CACHING] = _switch(CACHING, run.config.enable_prefix_caching, text)
     if run.live is not None:
-        waits = st.toggle(
-            text.named("settings", WAIT),
-            value=not run.config.refuse_oversized,
-            key=f"{WAIT}-{id(run)}",
-            help=text.named("settings", f"{WAIT}_hint"),
-        )
-        wanted["refuse_oversized"] = not waits
+        wanted[REFUSES] = not _switch(WAIT, not run.config.refuse_oversized, text)
     return wanted
+
+
+def _switch(name: str, given: bool, text: Text) -> bool:
+    is_on = st.toggle(
+        text.named("settings", name),
+        key=session.setting_field(name, given),
+        help=text.named("settings", f"{name}_hint"),
+    )
+    session.choices().typed[name] = is_on
+    return is_on
+
+
+def _in_form(run: Run, name: str) -> Any:
+    """A setting of the run as it stands in the form."""
+    value = getattr(run.config, name)
+    return str(value) if name in NUMBERS else value
 
 
 def _consequence(run: Run, changed: list[str], text: Text) -> str:
@@ -73,9 +83,13 @@ def _consequence(run: Run, changed: list[str], text: Text) -> str:
         "settings.restarts",
         _num_requests(run),
         names=", ".join(changed),
-        steps=run.trace.num_steps,
+        steps=_num_steps(run, text),
     )
 
 
 def _num_requests(run: Run) -> int:
     return len(run.trace.at(run.trace.last).requests)
+
+
+def _num_steps(run: Run, text: Text) -> str:
+    return text.count("count.steps", num_finished_steps(run.trace))

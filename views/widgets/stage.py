@@ -41,7 +41,7 @@ def stage(run: Run) -> None:
 
 
 def _story(run: Run, moment: Moment, text: Text) -> None:
-    payload = narration(run.trace, session.choices().cursor, text)
+    payload = narration(run.trace, session.choices().cursor, text, is_idle=run.is_idle)
     piece("narration", payload, on_chosen_change=partial(session.note, "narration", "chosen"))
     piece("numbers", numbers(moment, text))
 
@@ -88,6 +88,7 @@ def _time(run: Run, text: Text) -> None:
         text,
         can_go_on=run.can_go_on,
         num_interventions=run.num_interventions,
+        run_id=run.run_id,
     )
     payload["sequence"] = chosen.sequence
     payload["address"] = address(
