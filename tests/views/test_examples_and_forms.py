@@ -1,0 +1,151 @@
+"""What stays when a visitor leaves an example, closes the panel or reloads; what the forms say."""
+
+import pytest
+
+from tests.views.page import load, notice, open_own, payload, prompt, send, set_number
+
+
+def switch(app, name):
+    return app.get("button_group")[0].set_value(name).run()
+
+
+def fields(app):
+    return {field.label: field.value for field in app.text_input}
+
+
+def test_a_live_run_is_found_again_after_another_example(app):
+    send(open_own(app), "added", prompt(max_tokens="3"))
+    send(app, "target", {"step": 1, "plus": 0, "sequence": 1})
+    send(app, "target", {"position": 5, "sequence": 2})
+    run = app.session_state["run"]
+    switch(app, "doc_example")
+    assert payload(app, "pool")["num_blocks"] == 11
+    assert payload(app, "transport")["run"] != run.run_id, "so that play stops"
+    switch(app, "own")
+    assert app.session_state["run"] is run
+    assert payload(app, "transport")["position"] == 5
+    assert [card["id"] for card in payload(app, "requests")["cards"]] == ["r0"]
+
+
+def test_a_target_of_the_run_before_moves_nothing(app):
+    app.run()
+    send(app, "target", {"position": 9, "sequence": 1, "run": -1})
+    assert payload(app, "transport")["position"] == 4
+    assert payload(app, "transport")["sequence"] == 1, "the player waits for nothing"
+
+
+def test_removing_all_prompts_begins_an_empty_run(app):
+    send(open_own(app), "added", prompt())
+    app.button(key="panel").click().run()
+    before = app.session_state["run"]
+    app.button(key="clear").click().run()
+    assert app.session_state["run"] is not before
+    assert payload(app, "requests")["cards"] == []
+    assert payload(app, "narration")["empty"] == "Nothing has happened yet: add a prompt."
+
+
+def test_a_reload_says_that_the_live_run_is_gone(app):
+    app.query_params["live"] = "1"
+    open_own(app)
+    assert "a live run ends with its page" in notice(app, "note")
+    assert payload(app, "transport")["address"] == {"example": "own"}
+    send(app, "added", prompt())
+    assert payload(app, "transport")["address"] == {"example": "own", "live": 1}
+    assert "loaded anew" not in notice(app, "note")
+
+
+def test_the_note_about_an_added_prompt_goes_with_the_next_step(app):
+    send(open_own(app), "added", prompt())
+    assert notice(app, "note") is not None
+    send(app, "target", {"step": 0, "plus": 0, "sequence": 1})
+    assert notice(app, "note") is None
+
+
+def test_the_note_about_an_added_prompt_goes_with_the_next_notice(app):
+    send(open_own(app), "added", prompt())
+    send(app, "added", prompt(max_tokens="0"))
+    assert notice(app, "note") is None
+    assert notice(app, "error") is not None
+
+
+@pytest.mark.parametrize(
+    ("draft", "sentence"),
+    [
+        (prompt(""), "Nothing was typed: its 19 tokens are the chat template's own."),
+        (prompt("  "), "Only white space was typed: with the chat template it has 21 tokens."),
+        (prompt(" ", mode="raw"), "Only white space was typed: it has 1 token."),
+    ],
+)
+def test_a_prompt_without_a_letter_is_taken_and_said(app, draft, sentence):
+    send(open_own(app), "added", draft)
+    assert notice(app, "note") == f"r0 was added and waits for its first step. {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("1.5", "block_size=1.5 is not a whole number: give one such as 16"),
+        ("abc", "block_size=abc is not a whole number"),
+        ("", "block_size is empty: give a whole number"),
+        ("0", "block_size=0 is out of range"),
+    ],
+)
+def test_a_refused_setting_stays_in_the_form_also_while_the_panel_is_closed(app, given, sentence):
+    open_own(app)
+    app.button(key="panel").click().run()
+    set_number(app, "block_size", given)
+    app.button(key="apply").click().run()
+    assert sentence in notice(app, "error")
+    assert fields(app)["block_size"] == given
+    app.button(key="panel").click().run()
+    app.button(key="panel").click().run()
+    assert fields(app)["block_size"] == given
+    set_number(app, "block_size", " 4 ")
+    app.button(key="apply").click().run()
+    assert notice(app, "error") is None
+    assert fields(app)["block_size"] == "4"
+
+
+def test_the_counter_warns_of_what_would_be_refused(app):
+    open_own(app)
+    app.button(key="panel").click().run()
+    send(app, "draft", prompt(max_tokens="900"))
+    assert "the pool has 63" in payload(app, "prompt")["warning"]
+    send(app, "draft", prompt(max_tokens=""))
+    assert payload(app, "prompt")["warning"].startswith("max_tokens is empty: give a whole number")
+    send(app, "draft", prompt())
+    assert payload(app, "prompt")["warning"] == ""
+    send(app, "draft", prompt("x" * 100_000))
+    form = payload(app, "prompt")
+    assert form["count"].startswith("100,000 characters, but at most 50,000 are taken")
+    assert form["error"]
+
+
+def test_a_refusal_says_where_max_model_len_caps_the_count(app):
+    send(open_own(app), "added", prompt(max_tokens="100000"))
+    assert "up to 100000 new ones, capped by max_model_len=2048, need 256" in notice(app, "error")
+
+
+def test_a_finished_card_opens_to_its_answer_and_its_last_tokens(app):
+    send(open_own(app), "added", prompt("Hello " * 40, max_tokens="3"))
+    assert "closed" not in payload(app, "requests")["cards"][0]
+    send(app, "target", {"step": 9, "plus": 0, "sequence": 1})
+    card = payload(app, "requests")["cards"][0]
+    assert card["closed"]["prompt"].startswith("Hello Hello")
+    assert len(card["closed"]["prompt"]) <= 49
+    assert card["closed"]["answer"] == " Th"
+    tokens = [token for block in card["blocks"] for token in block["tokens"]]
+    assert [token[1] for token in tokens[-3:]] == ["computed", "computed", "pending"]
+    assert "blocks folded" in card["folded"]
+    assert payload(app, "narration")["empty"].startswith("All requests are finished; add a prompt")
+
+
+def test_bytes_of_one_character_are_explained_where_there_are_any(app):
+    open_own(app)
+    app.button(key="panel").click().run()
+    send(app, "draft", prompt("你"))
+    sentence = "E4 BD A0: bytes of one character, 你, that several tokens share"
+    assert payload(app, "prompt")["legend_bytes"] == sentence
+    send(app, "added", prompt("你"))
+    assert payload(app, "requests")["legend_bytes"] == sentence
+    assert payload(load(app), "prompt")["legend_bytes"] == ""
