@@ -1,9 +1,9 @@
-"""The Llama family's attention and MLP with fewer and larger calls.
+"""The Llama family's attention, MLP and norms with fewer and larger calls.
 
 A decode step of a small model spends a third of its time between the multiplications. These stand
 in for the stock modules of the classes named below: Q, K and V are one multiplication, gate and up
-another, and the rotary embedding turns Q and K together. The decoder layers, the norms, the model's
-own forward and the attention interface stay transformers'.
+another, the rotary embedding turns Q and K together, and a norm is one call. The decoder layers, the
+model's own forward and the attention interface stay transformers'.
 """
 
 from collections.abc import Callable
@@ -11,8 +11,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import rms_norm
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from engine.runner.attention.plug import ATTENTION_NAME
 from engine.runner.packed_linear import Kernel, PackedLinear, fuse
 
 # Where each class of attention finds the window that it hands on.
@@ -22,6 +24,7 @@ ATTENTIONS: dict[str, Callable[[Any], int | None]] = {
     "Qwen2Attention": lambda stock: getattr(stock, "sliding_window", None),
 }
 MLPS = ("LlamaMLP", "MistralMLP", "Qwen2MLP")
+NORMS = ("LlamaRMSNorm", "MistralRMSNorm", "Qwen2RMSNorm")
 
 
 class FusedAttention(nn.Module):
@@ -29,7 +32,6 @@ class FusedAttention(nn.Module):
 
     def __init__(self, stock: Any, kernel: Kernel) -> None:
         super().__init__()
-        self.config = stock.config
         self.layer_idx = stock.layer_idx
         self.scaling = stock.scaling
         self.sliding_window = ATTENTIONS[type(stock).__name__](stock)
@@ -38,6 +40,8 @@ class FusedAttention(nn.Module):
         self.num_kv_heads = stock.k_proj.out_features // stock.head_dim
         self.qkv_proj = fuse([stock.q_proj, stock.k_proj, stock.v_proj], kernel)
         self.o_proj = PackedLinear(stock.o_proj.weight, stock.o_proj.bias, kernel)
+        self.attend = ALL_ATTENTION_FUNCTIONS[ATTENTION_NAME]
+        self.multiply_qkv, self.multiply_o = self.qkv_proj.multiply, self.o_proj.multiply
 
     def forward(
         self,
@@ -47,11 +51,10 @@ class FusedAttention(nn.Module):
         **options: Any,
     ) -> tuple[Tensor, None]:
         batch, num_tokens, _ = hidden_states.shape
-        qkv = self.qkv_proj(hidden_states).view(batch, num_tokens, -1, self.head_size)
+        qkv = self.multiply_qkv(hidden_states).view(batch, num_tokens, -1, self.head_size)
         num_turned = self.num_heads + self.num_kv_heads
         turned = turn(qkv[:, :, :num_turned], *position_embeddings)
-        attend = ALL_ATTENTION_FUNCTIONS[self.config._attn_implementation]
-        out, _ = attend(
+        out, _ = self.attend(
             self,
             turned[:, :, : self.num_heads].transpose(1, 2),
             turned[:, :, self.num_heads :].transpose(1, 2),
@@ -61,7 +64,7 @@ class FusedAttention(nn.Module):
             sliding_window=self.sliding_window,
             **options,
         )
-        return self.o_proj(out.reshape(batch, num_tokens, -1)), None
+        return self.multiply_o(out.view(batch, num_tokens, -1)), None
 
 
 class FusedMLP(nn.Module):
@@ -72,11 +75,26 @@ class FusedMLP(nn.Module):
         self.gate_up_proj = fuse([stock.gate_proj, stock.up_proj], kernel)
         self.down_proj = PackedLinear(stock.down_proj.weight, stock.down_proj.bias, kernel)
         self.act_fn = stock.act_fn
+        self.multiply_gate_up = self.gate_up_proj.multiply
+        self.multiply_down = self.down_proj.multiply
 
     def forward(self, x: Tensor) -> Tensor:
-        gate, up = self.gate_up_proj(x).chunk(2, dim=-1)
-        out: Tensor = self.down_proj(self.act_fn(gate) * up)
-        return out
+        gate, up = self.multiply_gate_up(x).chunk(2, dim=-1)
+        return self.multiply_down(self.act_fn(gate).mul_(up))
+
+
+class FusedNorm(nn.Module):
+    """RMSNorm in one call; in float32 bit by bit the stock one."""
+
+    def __init__(self, stock: Any) -> None:
+        super().__init__()
+        self.weight = stock.weight
+        self.scale = stock.weight.detach()  # the same tensor, found without a look-up of nn.Module
+        self.shape = tuple(stock.weight.shape)
+        self.epsilon = stock.variance_epsilon
+
+    def forward(self, hidden_states: Tensor) -> Tensor:
+        return rms_norm(hidden_states, self.shape, self.scale, self.epsilon)
 
 
 class SignedRotary(nn.Module):
@@ -103,7 +121,7 @@ def turn(heads: Tensor, cosine: Tensor, signed_sine: Tensor) -> Tensor:
 
 
 def fuse_layers(model: Any, kernel: Kernel) -> bool:
-    """Replace attention and MLP of every layer, or nothing; whether it did."""
+    """Replace attention, MLP and norms of every layer, or nothing; whether it did."""
     decoder = getattr(model, "model", None)
     layers = list(getattr(decoder, "layers", ()))
     rotary = getattr(decoder, "rotary_emb", None)
@@ -117,6 +135,9 @@ def fuse_layers(model: Any, kernel: Kernel) -> bool:
     for layer in layers:
         layer.self_attn = FusedAttention(layer.self_attn, kernel)
         layer.mlp = FusedMLP(layer.mlp, kernel)
+        layer.input_layernorm = FusedNorm(layer.input_layernorm)
+        layer.post_attention_layernorm = FusedNorm(layer.post_attention_layernorm)
+    decoder.norm = FusedNorm(decoder.norm)
     decoder.rotary_emb = SignedRotary(rotary)
     return True
 
@@ -127,4 +148,6 @@ def _is_known(layer: Any) -> bool:
         type(attention).__name__ in ATTENTIONS
         and type(attention).__module__.startswith("transformers.")
         and type(mlp).__name__ in MLPS
+        and type(getattr(layer, "input_layernorm", None)).__name__ in NORMS
+        and type(getattr(layer, "post_attention_layernorm", None)).__name__ in NORMS
     )

@@ -44,6 +44,8 @@ class DecodeBatch:
     rows: Tensor | None  # [num_seqs] int64; None: all rows of the step, in order
     block_ids: Tensor  # [num_seqs * num_blocks] int64
     num_seqs: int
+    first_slot: int  # of the gathered slots a lone sequence sees [first_slot, last_slot)
+    last_slot: int
     mask: Tensor | None  # [num_seqs, 1, 1, num_slots], 0 or -inf; None: nothing to hide
     unseen: Tensor | None  # flat indices of gathered slots that may hold anything, even NaN
 
@@ -103,12 +105,12 @@ class ReferenceAttention:
         plan: Plan,
         scale: float,
     ) -> Tensor:
-        if kv_cache.dtype != query.dtype:  # float32 activations around a half-size cache
-            q, k, v = (tensor.to(kv_cache.dtype) for tensor in (query, key, value))
-            return self.forward(q, k, v, kv_cache, plan=plan, scale=scale).to(query.dtype)
+        dtype = query.dtype
+        if kv_cache.dtype != dtype:  # float32 activations around a half-size cache
+            query, key, value = (x.to(kv_cache.dtype) for x in (query, key, value))
         write_kv(key, value, kv_cache, plan.slot_mapping)
         if len(plan.decodes) == 1 and plan.decodes[0].rows is None:
-            return _attend_decodes(query, kv_cache, plan.decodes[0], scale)
+            return _attend_decodes(query, kv_cache, plan.decodes[0], scale).to(dtype)
         out = torch.empty_like(query)
         for decode in plan.decodes:
             rows = decode.rows
@@ -121,14 +123,14 @@ class ReferenceAttention:
                 slots = kv_cache.index_select(1, chunk.block_ids).flatten(1, 2)
                 keys, values = slots[:, chunk.first_slot : chunk.last_slot].unbind(0)
             out[here] = _attend_chunk(query[here], keys, values, chunk, scale=scale)
-        return out
+        return out.to(dtype)
 
 
 def write_kv(key: Tensor, value: Tensor, kv_cache: Tensor, slot_mapping: Tensor) -> None:
     """Put the step's K and V into their slots. vLLM 0.17.1: reshape_and_cache"""
-    keys, values = kv_cache.flatten(1, 2).unbind(0)  # [num_slots, num_kv_heads, head_size]
-    keys.index_copy_(0, slot_mapping, key)
-    values.index_copy_(0, slot_mapping, value)
+    keys, values = kv_cache.unbind(0)  # [num_blocks, block_size, num_kv_heads, head_size]
+    keys.view(-1, *key.shape[1:]).index_copy_(0, slot_mapping, key)
+    values.view(-1, *key.shape[1:]).index_copy_(0, slot_mapping, value)
 
 
 def _span(batch: GroupBatch, seq: int, num_rows: int, window: int | None) -> Span:
@@ -157,27 +159,38 @@ def _buckets(spans: list[Span], block_size: int) -> list[list[Span]]:
 def _plan_decodes(batch: GroupBatch, spans: list[Span], dtype: torch.dtype) -> DecodeBatch:
     device = batch.slot_mapping.device
     num_blocks = max(span.num_blocks for span in spans)
-    num_slots = num_blocks * batch.block_size
     block_ids: list[int] = []
     for span in spans:
         table = batch.block_tables[span.seq][span.first_block : span.first_block + span.num_blocks]
         block_ids.extend(table)
         block_ids.extend([table[-1]] * (num_blocks - span.num_blocks))
-    slots = torch.arange(num_slots, device=device)
-    offsets = [span.first_block * batch.block_size for span in spans]
-    firsts = torch.tensor([s.first - o for s, o in zip(spans, offsets)], device=device)[:, None]
-    lasts = torch.tensor([s.last - o for s, o in zip(spans, offsets)], device=device)[:, None]
-    hidden = (slots < firsts) | (slots >= lasts)  # [num_seqs, num_slots]
-    unseen = hidden.flatten().nonzero().flatten()
+    rows = [batch.query_start[span.seq] for span in spans]
     in_order = len(spans) == batch.query_start[-1]
-    rows = torch.tensor([batch.query_start[span.seq] for span in spans], device=device)
+    skipped = spans[0].first_block * batch.block_size
+    mask, unseen = None, None
+    if len(spans) > 1:
+        hidden = _hidden_slots(spans, num_blocks * batch.block_size, batch.block_size, device)
+        mask, unseen = _additive(hidden, dtype)[:, None, None], hidden.flatten().nonzero().flatten()
     return DecodeBatch(
-        rows=None if in_order else rows,
+        rows=None if in_order else torch.tensor(rows, device=device),
         block_ids=torch.tensor(block_ids, device=device),
         num_seqs=len(spans),
-        mask=_additive(hidden, dtype)[:, None, None, :] if len(unseen) else None,
-        unseen=unseen if len(unseen) else None,
+        first_slot=spans[0].first - skipped,
+        last_slot=spans[0].last - skipped,
+        mask=None if unseen is None or len(unseen) == 0 else mask,
+        unseen=None if unseen is None or len(unseen) == 0 else unseen,
     )
+
+
+def _hidden_slots(
+    spans: list[Span], num_slots: int, block_size: int, device: torch.device
+) -> Tensor:
+    """[num_seqs, num_slots]: which gathered slots a sequence must not see."""
+    slots = torch.arange(num_slots, device=device)
+    skipped = [span.first_block * block_size for span in spans]
+    firsts = torch.tensor([span.first - n for span, n in zip(spans, skipped)], device=device)
+    lasts = torch.tensor([span.last - n for span, n in zip(spans, skipped)], device=device)
+    return (slots < firsts[:, None]) | (slots >= lasts[:, None])
 
 
 def _plan_chunk(batch: GroupBatch, span: Span, window: int | None, dtype: torch.dtype) -> Chunk:
@@ -216,12 +229,13 @@ def _additive(hidden: Tensor, dtype: torch.dtype) -> Tensor:
 
 def _attend_decodes(query: Tensor, kv_cache: Tensor, decode: DecodeBatch, scale: float) -> Tensor:
     num_kv_heads, head_size = kv_cache.shape[3:]
-    gathered = kv_cache.index_select(1, decode.block_ids)  # [2, blocks, block_size, heads, size]
-    slots = gathered.flatten(1, 2)
-    if decode.unseen is not None:
-        slots.index_fill_(1, decode.unseen, 0)
-    by_seq = slots.view(2, decode.num_seqs, -1, num_kv_heads, head_size).transpose(2, 3)
-    key, value = by_seq.unbind(0)  # [num_seqs, num_kv_heads, num_slots, head_size]
+    blocks = kv_cache.index_select(1, decode.block_ids)  # [2, blocks, block_size, heads, size]
+    slots = blocks.view(2, decode.num_seqs, -1, num_kv_heads, head_size)
+    if decode.num_seqs == 1:
+        slots = slots[:, :, decode.first_slot : decode.last_slot]
+    elif decode.unseen is not None:
+        slots.view(2, -1, num_kv_heads, head_size).index_fill_(1, decode.unseen, 0)
+    key, value = slots.transpose(2, 3).unbind(0)  # [num_seqs, num_kv_heads, num_slots, head_size]
     folded = query.view(decode.num_seqs, num_kv_heads, -1, head_size)
     out = scaled_dot_product_attention(folded, key, value, attn_mask=decode.mask, scale=scale)
     return out.reshape(query.shape)
