@@ -100,6 +100,52 @@ def test_play_ends_at_the_end_of_the_run(page, base_url):
     expect(page.get_by_role("button", name="Play")).to_be_disabled()
 
 
+def test_a_step_is_reached_by_its_number(page, base_url):
+    open_at(page, base_url, 0, 4)
+    field = page.get_by_role("textbox", name="go to step")
+    field.fill("5")
+    field.press("Enter")
+    expect(page.locator(NOW)).to_have_text(re.compile("Step 5 is over"))
+    field.fill("99")
+    field.press("Enter")
+    expect(page.locator(NOW)).to_have_text(re.compile("Step 7 is over"))
+
+
+def test_a_finished_card_opens_and_folds_by_the_keyboard(page, base_url):
+    page.goto(f"{base_url}?step=7")
+    card = page.locator("article", has_text="request0")
+    expect(card).to_contain_text("ABCDEFGHIJKLMNO")
+    expect(card.locator(".blocks")).to_be_hidden()
+    show = page.get_by_role("button", name="tokens and answer of request0")
+    show.press("Enter")
+    expect(card.locator(".answer")).to_have_text("PQRST")
+    expect(card.locator(".token")).to_have_count(20)
+    expect(show).to_have_attribute("aria-expanded", "true")
+    show.press("Enter")
+    expect(card.locator(".blocks")).to_be_hidden()
+
+
+def test_a_refused_setting_shows_at_once_and_stays_in_the_form(page, base_url):
+    open_at(page, base_url, 0, 4)
+    page.get_by_role("button", name="Prompts, settings").click()
+    field = page.get_by_role("textbox", name="block_size")
+    for given, sentence in (("1.5", "is not a whole number"), ("0", "is out of range")):
+        field.fill(given)
+        field.press("Enter")
+        page.get_by_role("button", name="Apply and restart").click()
+        expect(page.get_by_role("alert")).to_contain_text(f"block_size={given} {sentence}")
+        expect(field).to_have_value(given)
+    page.get_by_role("button", name="Close settings").click()
+    expect(field).to_have_count(0)
+    page.get_by_role("button", name="Prompts, settings").click()
+    expect(field).to_have_value("0")
+    field.fill("2")
+    field.press("Enter")
+    page.get_by_role("button", name="Apply and restart").click()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    expect(page.locator(NOW)).to_contain_text("request0 takes blocks 1, 2, 3, 4, 5, 6, 7, 8")
+
+
 @pytest.mark.parametrize(
     ("step", "note", "shown"),
     [
@@ -172,7 +218,7 @@ def test_two_prompts_on_the_real_model_to_the_end(page, base_url):
         page.keyboard.press("Shift+ArrowRight")
         expect(page.locator(NOW)).to_have_text(re.compile(f"Step {step} is over"), timeout=MODEL_MS)
     expect(page.get_by_text("finished: length")).to_have_count(2)
-    expect(page.get_by_text("The capital of")).to_be_visible()
+    expect(page.get_by_title("The capital of", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="Run next step")).to_be_hidden()
     page.keyboard.press("Shift+ArrowLeft")
     expect(page.locator(NOW)).to_have_text(re.compile("Step 1 is over"))
