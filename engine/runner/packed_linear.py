@@ -132,7 +132,7 @@ def _multiplication(
 def _fbgemm(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
     wide_bias = None if bias is None else bias.detach().float()
     packed = torch.ops.quantized.linear_prepack_fp16(weight.float(), wide_bias)
-    multiply = torch.ops.quantized.linear_dynamic_fp16.default
+    multiply = torch.ops.quantized.linear_dynamic_fp16.default._op  # the call without Python around
     return lambda x: multiply(x, packed)
 
 

@@ -46,13 +46,13 @@ def attend_paged(
     )
     out = paged_step.attend(
         module.layer_idx,
-        query[0].transpose(0, 1),
-        key[0].transpose(0, 1),
-        value[0].transpose(0, 1),
+        query.select(0, 0).transpose(0, 1),
+        key.select(0, 0).transpose(0, 1),
+        value.select(0, 0).transpose(0, 1),
         scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
         options=options,
     )
-    return out[None], None
+    return out.unsqueeze(0), None
 
 
 AttentionInterface.register(ATTENTION_NAME, attend_paged)

@@ -42,7 +42,9 @@ class DecodeBatch:
     """Decode rows of about equal length, padded to the longest."""
 
     rows: Tensor | None  # [num_seqs] int64; None: all rows of the step, in order
-    block_ids: Tensor  # [num_seqs * num_blocks] int64
+    block_ids: Tensor | None  # [num_seqs * num_blocks] int64; None: num_blocks from first_block_id
+    first_block_id: int
+    num_blocks: int
     num_seqs: int
     first_slot: int  # of the gathered slots a lone sequence sees [first_slot, last_slot)
     last_slot: int
@@ -107,7 +109,8 @@ class ReferenceAttention:
     ) -> Tensor:
         dtype = query.dtype
         if kv_cache.dtype != dtype:  # float32 activations around a half-size cache
-            query, key, value = (x.to(kv_cache.dtype) for x in (query, key, value))
+            narrow = kv_cache.dtype
+            query, key, value = query.to(narrow), key.to(narrow), value.to(narrow)
         write_kv(key, value, kv_cache, plan.slot_mapping)
         if len(plan.decodes) == 1 and plan.decodes[0].rows is None:
             return _attend_decodes(query, kv_cache, plan.decodes[0], scale).to(dtype)
@@ -166,6 +169,7 @@ def _plan_decodes(batch: GroupBatch, spans: list[Span], dtype: torch.dtype) -> D
         block_ids.extend([table[-1]] * (num_blocks - span.num_blocks))
     rows = [batch.query_start[span.seq] for span in spans]
     in_order = len(spans) == batch.query_start[-1]
+    is_row = len(spans) == 1 and block_ids == list(range(block_ids[0], block_ids[0] + num_blocks))
     skipped = spans[0].first_block * batch.block_size
     mask, unseen = None, None
     if len(spans) > 1:
@@ -173,7 +177,9 @@ def _plan_decodes(batch: GroupBatch, spans: list[Span], dtype: torch.dtype) -> D
         mask, unseen = _additive(hidden, dtype)[:, None, None], hidden.flatten().nonzero().flatten()
     return DecodeBatch(
         rows=None if in_order else torch.tensor(rows, device=device),
-        block_ids=torch.tensor(block_ids, device=device),
+        block_ids=None if is_row else torch.tensor(block_ids, device=device),
+        first_block_id=block_ids[0],
+        num_blocks=num_blocks,
         num_seqs=len(spans),
         first_slot=spans[0].first - skipped,
         last_slot=spans[0].last - skipped,
@@ -229,10 +235,13 @@ def _additive(hidden: Tensor, dtype: torch.dtype) -> Tensor:
 
 def _attend_decodes(query: Tensor, kv_cache: Tensor, decode: DecodeBatch, scale: float) -> Tensor:
     num_kv_heads, head_size = kv_cache.shape[3:]
-    blocks = kv_cache.index_select(1, decode.block_ids)  # [2, blocks, block_size, heads, size]
+    if decode.block_ids is None:  # one sequence whose blocks stand in a row: nothing to gather
+        blocks = kv_cache.narrow(1, decode.first_block_id, decode.num_blocks)
+    else:
+        blocks = kv_cache.index_select(1, decode.block_ids)  # [2, blocks, block_size, heads, size]
     slots = blocks.view(2, decode.num_seqs, -1, num_kv_heads, head_size)
     if decode.num_seqs == 1:
-        slots = slots[:, :, decode.first_slot : decode.last_slot]
+        slots = slots.narrow(2, decode.first_slot, decode.last_slot - decode.first_slot)
     elif decode.unseen is not None:
         slots.view(2, -1, num_kv_heads, head_size).index_fill_(1, decode.unseen, 0)
     key, value = slots.transpose(2, 3).unbind(0)  # [num_seqs, num_kv_heads, num_slots, head_size]
