@@ -145,13 +145,16 @@ class Scattered:
     group: int = 2
     head_size: int = 8
     dtype: torch.dtype = torch.float32
+    tables: Sequence[list[int]] = ()  # at random if not given
 
     def __post_init__(self) -> None:
         generator = torch.Generator().manual_seed(3)
         self.lengths = [old + new for old, new in self.shares]
         tables_len = [-(-length // self.block_size) for length in self.lengths]
         order = torch.randperm(sum(tables_len) + 3, generator=generator) + 1
-        self.tables = [list(map(int, part)) for part in order[: sum(tables_len)].split(tables_len)]
+        if not self.tables:
+            parts = order[: sum(tables_len)].split(tables_len)
+            self.tables = [list(map(int, part)) for part in parts]
 
         def draw(*shape: int) -> Tensor:
             return torch.randn(*shape, generator=generator).to(self.dtype)

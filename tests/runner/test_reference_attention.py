@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from engine.runner.attention.backend import GroupBatch
-from engine.runner.attention.reference import ReferenceAttention, Span, _buckets, _span
+from engine.runner.attention.plan import Span, span_of, split_by_length
+from engine.runner.attention.reference import ReferenceAttention
 from tests.runner.builders import Scattered
 
 BLOCK_SIZES = (1, 3, 4, 16, 32)
@@ -30,6 +31,14 @@ def assert_right(case: Scattered, window: int | None = None) -> None:
 def test_a_decode_is_right_at_every_block_edge(block_size):
     for old in (0, 1, block_size - 1, block_size, block_size + 1, 2 * block_size + 1):
         assert_right(Scattered([(old, 1)], block_size))
+
+
+@pytest.mark.parametrize("dtype", list(TOLERANCES))
+def test_a_lone_decode_is_right_whether_its_blocks_stand_in_a_row_or_not(dtype):
+    for tables in ([[1, 2, 3, 4]], [[2, 1, 4, 3]], [[3, 4, 5, 2]]):
+        for window in (None, 3, 6):
+            case = Scattered([(13, 1)], 4, dtype=dtype, tables=tables)
+            assert_right(case, window)
 
 
 @pytest.mark.parametrize("block_size", BLOCK_SIZES)
@@ -96,12 +105,13 @@ def test_only_the_slots_of_the_step_are_written():
 
 
 def test_float32_activations_run_over_a_bfloat16_cache():
-    case = Scattered([(9, 1), (0, 6), (5, 4)], 4)
-    expected = case.dense(window=None, scale=0.3)
-    case.kv_cache = case.kv_cache.to(torch.bfloat16)
-    found = attend_narrow(case)
-    assert found.dtype == torch.float32
-    assert (found.double() - expected).abs().max() < 3e-2
+    for shares in ([(9, 1), (0, 6), (5, 4)], [(9, 1), (5, 1)], [(9, 1)], [(0, 6)]):
+        case = Scattered(shares, 4)
+        expected = case.dense(window=None, scale=0.3)
+        case.kv_cache = case.kv_cache.to(torch.bfloat16)
+        found = attend_narrow(case)
+        assert found.dtype == torch.float32
+        assert (found.double() - expected).abs().max() < 3e-2
 
 
 def attend_narrow(case: Scattered) -> torch.Tensor:
@@ -136,15 +146,15 @@ def test_a_row_of_a_step_does_not_depend_on_its_neighbours():
 )
 def test_a_span_covers_what_the_rows_see_in_blocks_of_4(window, num_rows, last, expected):
     batch = GroupBatch(4, (0, num_rows), (last,), ((1, 2, 3),), torch.arange(num_rows))
-    assert _span(batch, 0, num_rows, window) == expected
+    assert span_of(batch, 0, window) == expected
 
 
 def test_a_long_decode_is_no_reason_to_pad_thirty_short_ones():
     spans = [Span(seq, 0, 16, 0, 1) for seq in range(30)]
     long = Span(30, 0, 4096, 0, 256)
-    assert _buckets([*spans, long], 16) == [[long], spans]
-    assert _buckets(spans[:4], 16) == [spans[:4]]
-    assert _buckets([], 16) == []
+    assert split_by_length([*spans, long], 16) == [[long], spans]
+    assert split_by_length(spans[:4], 16) == [spans[:4]]
+    assert split_by_length([], 16) == []
 
 
 def test_the_block_table_tensor_is_filled_up_with_the_null_block():
