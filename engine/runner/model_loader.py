@@ -265,7 +265,11 @@ def _quiet_transformers() -> Iterator[None]:
 
 
 def _print_progress(stage: str, fraction: float) -> None:
-    print(f"\r{stage:<40} {fraction:4.0%}", end="", file=sys.stderr, flush=True)
+    """A line that is written over on a terminal; elsewhere a line when a stage is done or begun."""
+    if sys.stderr.isatty():
+        print(f"\r{stage:<40} {fraction:4.0%}", end="", file=sys.stderr, flush=True)
+    elif fraction in (0.0, 1.0):
+        print(f"{stage} {fraction:.0%}", file=sys.stderr, flush=True)
 
 
 def main() -> int:

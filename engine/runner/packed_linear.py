@@ -1,8 +1,8 @@
 """Linear layers in the layout that a CPU's kernels like best.
 
 A decode step reads every weight once, so it is as fast as the memory that they come from. Packed
-once at loading, the same weights are multiplied up to twice (one row) or four times (eight rows) as
-fast. Which kernel, by dtype and processor:
+once at loading, the same weights are multiplied faster (`make bench` says by how much). Which kernel,
+by dtype and processor:
 
     oneDNN     float32; bfloat16 and float16 where the processor has instructions for them
     FBGEMM     bfloat16 and float16 elsewhere (AVX2): the weights as float16, activations in float32

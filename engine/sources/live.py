@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.config import MAX_PROMPT_CHARACTERS, EngineConfig, GroupConfig, SamplingParams
+from engine.core.block_hash import none_hash
 from engine.core.kv_cache_spec import FullAttentionSpec, KVCacheSpec, SlidingWindowSpec
 from engine.core.sizing import KVCachePlan, plan_kv_cache
 from engine.engine import Engine
@@ -97,8 +98,6 @@ class LiveSource:
             )
 
     def _header(self) -> TraceHeader:
-        from engine.core.block_hash import none_hash
-
         fields = self.runner.header_fields()
         return TraceHeader(
             config=self.config.to_mapping(),
@@ -129,7 +128,7 @@ class LiveSource:
                 f"the prompt has {len(text):,} characters, but at most {MAX_PROMPT_CHARACTERS:,} "
                 f"are taken: shorten it"
             )
-        return Tokenized(*self.model.tokenizer.encode(text, mode, allow_special=allow_special))
+        return self.model.tokenizer.encode(text, mode, allow_special=allow_special)
 
     def add_request(
         self,
@@ -145,7 +144,7 @@ class LiveSource:
             tokens = self.tokenize(text, mode, allow_special=allow_special)
             typed = text
         else:
-            tokens = Tokenized(*self.model.tokenizer.from_token_ids(list(text)))
+            tokens = self.model.tokenizer.from_token_ids(list(text))
             typed, mode = None, "ids"
         request_id = f"r{self._num_added}"
         self.engine.add_request(

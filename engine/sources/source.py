@@ -1,18 +1,13 @@
 """Where a trace comes from. Pages see sources through these protocols alone."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from engine.config import SamplingParams
+from engine.runner.tokenizer import Tokenized
 from engine.trace.trace import Trace
 
-
-class Tokenized(NamedTuple):
-    """A text as the model would get it."""
-
-    token_ids: tuple[int, ...]
-    token_bytes: tuple[bytes, ...]  # one per token; may be part of a character
-    special_token_ids: tuple[int, ...]  # which of the ids are control tokens
+__all__ = ["LiveRun", "Source", "Tokenized"]
 
 
 class Source(Protocol):

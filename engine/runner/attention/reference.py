@@ -5,8 +5,7 @@ equal length are one padded batch; a chunk is a call of its own; a step of one r
 way of all. plan.py says what each of them reads.
 
 The query heads that share a KV head stand as rows of the query (`group` folded into its length),
-so K and V are never repeated. Measured for SmolLM2's shape this is two to five times as fast as
-`enable_gqa=True` or repeated K and V.
+so K and V are never repeated, neither by us nor by `enable_gqa=True`.
 """
 
 import torch
