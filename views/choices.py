@@ -5,9 +5,11 @@ from typing import Any
 
 from engine.trace.state import Cursor
 from views.examples import DOC_EXAMPLE
+from views.figures.selection import NOTHING, Selection
 from views.runs import Draft, Left, Restart
 
 START, NO_DRAFT = Cursor(0, 0), Draft()
+LENSES = ("tree", "batch", "timeline", "why", "block")
 
 
 @dataclass
@@ -17,7 +19,8 @@ class Choices:
     language: str = "en"
     example: str = DOC_EXAMPLE
     cursor: Cursor = START
-    block_id: int | None = None
+    selection: Selection = NOTHING
+    lens: str = LENSES[0]
     panel_is_open: bool = False
     draft: Draft = NO_DRAFT
     typed: dict[str, Any] = field(default_factory=dict)  # settings in the form, not applied yet

@@ -13,9 +13,10 @@ import streamlit as st
 from engine.config import EngineConfig
 from engine.errors import PagewalkError
 from engine.sources.source import Tokenized
-from views.choices import START, Choices
+from views.choices import LENSES, START, Choices
 from views.examples import EXAMPLES, OWN, Example
 from views.figures import address
+from views.figures.selection import NOTHING, Selection
 from views.loading import Loader, load_default_model
 from views.runs import Draft, Left, Restart, Run, numbers_of, remarks, scripted_run
 from views.text import Text
@@ -89,7 +90,7 @@ def _begin(config: EngineConfig, drafts: list[Draft]) -> None:
         is_known = config == chosen.config
         begun = _recorded(choices().example) if is_known else scripted_run(chosen, config)
     st.session_state[_RUN] = begun
-    choices().block_id = None
+    choices().selection = NOTHING
     choices().typed.clear()
     choices().cursor = begun.trace.last if chosen.needs_model else begun.first_sight()
 
@@ -107,6 +108,8 @@ def _read_example() -> None:
 def _read_step() -> None:
     begun = run()
     assert begun is not None
+    choices().selection = Selection.from_browser(dict(st.query_params))
+    choices().lens = address.read_lens(st.query_params, LENSES)
     given = st.query_params.get("step")
     if begun.live is not None:
         if given is not None:
@@ -162,10 +165,16 @@ def _go_to_position(chosen: Choices, begun: Run | None, position: Any) -> bool:
     return _go_to(chosen, begun, {"position": position})
 
 
-def _pick(chosen: Choices, _: Run | None, block_id: Any) -> bool:
-    """A click on the selected block, or on its close button, deselects it."""
-    is_new = isinstance(block_id, int) and block_id >= 0 and block_id != chosen.block_id
-    chosen.block_id = block_id if is_new else None
+def _select(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    """A click on what is selected, or on its close button, deselects it."""
+    wanted = Selection.from_browser(sent)
+    chosen.selection = NOTHING if wanted == chosen.selection else wanted
+    return False
+
+
+def _look_through(chosen: Choices, _: Run | None, lens: Any) -> bool:
+    if lens in LENSES:
+        chosen.lens = lens
     return False
 
 
@@ -229,7 +238,8 @@ def _restart(chosen: Choices, begun: Run | None, restart: Restart) -> bool:
 ACTIONS = {
     "target": _go_to,
     "chosen": _go_to_position,
-    "picked": _pick,
+    "selected": _select,
+    "lens": _look_through,
     "closed": _close,
     "draft": _keep_draft,
     "added": _add,
@@ -252,7 +262,7 @@ def open_example(name: str) -> None:
         chosen.left[chosen.example] = Left(begun, chosen.cursor)
     there = chosen.left.pop(name, Left(None, START))
     chosen.example, chosen.panel_is_open = name, name == OWN
-    chosen.cursor, chosen.block_id, chosen.address_is_read = there.cursor, None, True
+    chosen.cursor, chosen.selection, chosen.address_is_read = there.cursor, NOTHING, True
     chosen.notices.clear()
     chosen.typed.clear()
     st.session_state[_RUN] = there.run

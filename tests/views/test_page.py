@@ -24,11 +24,11 @@ def test_a_target_moves_the_cursor_and_a_pick_selects(app):
     send(app.run(), "target", {"position": 9, "sequence": 5})
     assert payload(app, "transport")["position"] == 9
     assert payload(app, "transport")["sequence"] == 5
-    send(app, "picked", 2)
+    send(app, "selected", {"block": 2})
     assert payload(app, "block")["block"] == 2
     send(app, "target", {"position": 3, "sequence": 6})
     assert payload(app, "pool")["selected"] == 2
-    send(app, "picked", 2)
+    send(app, "selected", {"block": 2})
     assert payload(app, "block") is None
 
 

@@ -19,6 +19,8 @@ FAMILIES = {
     "example": None,
     "key": None,
     "key_does": None,
+    "lens": None,
+    "lens_hint": None,
     "link_state": None,
     "notice_kind": None,
     "number": None,

@@ -42,3 +42,49 @@ const part = (root, cls, tag = "div") => root.querySelector(`:scope > .${cls}`) 
 const released = (event) => { if (event.detail > 0 && document.activeElement) event.target.blur?.(); };
 const legend = (root, entries) => sync(part(root, "legend"), entries, () => { const s = el("span"); s.append(el("i"), el("span")); return s; },
   (node, [kind, text]) => { node.firstChild.className = kind; attr(node.firstChild, "data-state", kind); say(node.lastChild, text); });
+
+// One thing, one light. What stands for a block, hash, request or token says so in data-block, data-hash,
+// data-request, data-token; data-select="block|hash|request|token" makes it something to choose. link() marks what
+// was chosen (data-lit=own), the same thing elsewhere (data-lit=linked), and what the pointer is on (data-hover).
+const NAMED = "[data-block],[data-hash],[data-request]", links = new WeakMap();
+const thing = (node, kind) => {
+  const { block, hash, request, token } = node.dataset;
+  return { block: { block: Number(block) }, hash: { hash }, request: { request }, token: { request, token: Number(token) } }[kind];
+};
+const kindOf = (node) => node.dataset.select ?? (node.dataset.token !== undefined ? "token" : node.dataset.block !== undefined ? "block" : node.dataset.hash !== undefined ? "hash" : "request");
+const same = (one, other) => one && other && ["block", "hash", "request", "token"].every((name) => one[name] === other[name]);
+const onHover = (root, show) => {
+  const known = links.get(root) ?? {}; known.show = show; links.set(root, known);
+  if (known.heard) return;
+  known.heard = (event) => { if (root.isConnected) known.show(event.detail); else window.removeEventListener("pagewalk-hover", known.heard); };
+  window.addEventListener("pagewalk-hover", known.heard);
+};
+const pointAt = (what) => window.dispatchEvent(new CustomEvent("pagewalk-hover", { detail: what ?? null }));
+const hovered = (root, what) => root.querySelectorAll(NAMED).forEach((node) => {
+  const { block, hash, request, token } = node.dataset;
+  const is = what && (what.token !== undefined ? request === what.request && Number(token) === what.token
+    : what.block !== undefined ? Number(block) === what.block : what.hash !== undefined ? hash === what.hash : request === what.request && token === undefined);
+  attr(node, "data-hover", is ? "true" : null);
+});
+function link(root, data, send) {
+  const { own = {}, blocks = [], hashes = [], requests = [], tokens = [] } = data.lit ?? {};
+  const sets = { block: new Set(blocks.map(String)), hash: new Set(hashes), request: new Set(requests) };
+  root.querySelectorAll(NAMED).forEach((node) => {
+    const kind = kindOf(node), { request, token } = node.dataset;
+    const linked = kind === "token" ? tokens.some(([id, start, stop]) => id === request && start <= Number(token) && Number(token) < stop)
+      : ["block", "hash", ...(kind === "request" ? ["request"] : [])].some((name) => node.dataset[name] !== undefined && sets[name].has(node.dataset[name]));
+    const isOwn = same({ ...own }, thing(node, kind));
+    attr(node, "data-lit", isOwn ? "own" : linked ? "linked" : null);
+    if (node.dataset.select && node.tagName === "BUTTON") attr(node, "aria-pressed", String(Boolean(isOwn)));
+  });
+  onHover(root, (what) => hovered(root, what));
+  const known = links.get(root); known.send = send;
+  if (known.wired) return;
+  known.wired = true;
+  root.addEventListener("click", (e) => {
+    const node = e.target.closest("[data-select]");
+    if (node && !node.hidden && root.contains(node)) { known.send("selected", thing(node, node.dataset.select)); released(e); }
+  });
+  root.addEventListener("pointerover", (e) => { const node = e.target.closest(NAMED); pointAt(node && thing(node, kindOf(node))); });
+  root.addEventListener("pointerleave", () => pointAt(null));
+}

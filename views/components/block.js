@@ -10,7 +10,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const chosen = data.block !== undefined;
   state.hidden = close.hidden = !chosen;
   if (chosen) { attr(state.firstChild, "data-state", data.state); say(state.lastChild, data.word); attr(close, "aria-label", data.close); attr(close, "title", data.close); }
-  close.onclick = () => setTriggerValue("picked", -1);
+  close.onclick = () => setTriggerValue("selected", null);
   sync(part(root, "tokens"), data.tokens ?? [], () => el("span", "token"), (node, [drawn, id, shared]) => {
     draw(node, drawn); attr(node, "title", shared ? `${id} · ${shared}` : String(id));
   });

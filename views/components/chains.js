@@ -20,7 +20,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (row.partial) links.push({ words: row.partial, state: "partial" });
     sync(node.children[1].children[0], links, makeLink, setLink);
   });
-  rows.onclick = (e) => { const id = e.target.closest(".link")?.dataset.id; if (id !== undefined) setTriggerValue("picked", Number(id)); released(e); };
+  rows.onclick = (e) => { const id = e.target.closest(".link")?.dataset.id; if (id !== undefined) setTriggerValue("selected", { block: Number(id) }); released(e); };
   // The same hash lights up in every chain.
   const light = (full) => rows.querySelectorAll(".link").forEach((link) => attr(link, "data-same", full !== undefined && link.dataset.full === full));
   rows.onmouseover = (e) => light(e.target.closest(".link")?.dataset.full);

@@ -16,6 +16,7 @@ FOLDER = Path(__file__).parent
 NAMES = (
     "block",
     "chains",
+    "lenses",
     "narration",
     "notices",
     "numbers",

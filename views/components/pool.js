@@ -3,7 +3,7 @@ const painted = new WeakMap(); // root -> what a canvas needs between two pictur
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   head(root, data.title, data.summary);
-  const pick = (id) => setTriggerValue("picked", id);
+  const pick = (id) => setTriggerValue("selected", { block: id });
   const holder = part(root, "holder");
   const kind = data.cells ? "grid" : "canvas";
   if (holder.dataset.kind !== kind) { holder.dataset.kind = kind; holder.replaceChildren(); }

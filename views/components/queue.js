@@ -19,7 +19,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       attr(block, "data-selected", data.selected === item.block); attr(block, "data-victim", item.victim);
       attr(block, "title", item.hash ? `${item.block} #${item.hash}` : String(item.block)); attr(block, "data-id", item.block);
     });
-  list.onclick = (e) => { const id = e.target.closest(".block")?.dataset.id; if (id !== undefined) setTriggerValue("picked", Number(id)); released(e); };
+  list.onclick = (e) => { const id = e.target.closest(".block")?.dataset.id; if (id !== undefined) setTriggerValue("selected", { block: Number(id) }); released(e); };
   say(part(root, "victim"), data.victim);
   sync(part(root, "moves"), data.moves, () => el("div"), say);
 }

@@ -42,7 +42,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   cards.onclick = (e) => {
     const open = e.target.closest(".open"); if (open) toggle(open.closest(".request"), opened(root));
     const abort = e.target.closest(".abort:not([aria-disabled])"); if (abort) setTriggerValue("aborted", abort.dataset.request);
-    const id = e.target.closest(".block")?.dataset.id; if (id !== undefined) setTriggerValue("picked", Number(id)); released(e);
+    const id = e.target.closest(".block")?.dataset.id; if (id !== undefined) setTriggerValue("selected", { block: Number(id) }); released(e);
   };
   say(part(root, "empty"), data.empty); say(part(root, "quiet"), data.more);
   legend(root, data.cards.length ? [...data.legend, ["output", data.legend_output], ...(data.legend_bytes ? [["bytes", data.legend_bytes]] : [])] : []);

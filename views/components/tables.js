@@ -21,6 +21,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const cells = row.num_hidden ? [...row.head, { hidden: fill(data.hidden_word, { n: row.num_hidden }) }, ...row.tail] : row.head;
     sync(node.children[1], cells, makeCell, setCell);
   });
-  rows.onclick = (e) => { const id = e.target.closest(".cell")?.dataset.id; if (id !== undefined) setTriggerValue("picked", Number(id)); released(e); };
+  rows.onclick = (e) => { const id = e.target.closest(".cell")?.dataset.id; if (id !== undefined) setTriggerValue("selected", { block: Number(id) }); released(e); };
   say(part(root, "empty"), data.empty); say(part(root, "quiet"), data.more);
 }

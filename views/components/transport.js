@@ -168,7 +168,7 @@ function options(select, label, entries, chosen) {
 // The link of this moment. Replaced, not pushed: the Back button leaves the page, not the step.
 function address(wanted) {
   const url = new URL(location.href);
-  for (const name of ["example", "step", "sub", "live"]) {
+  for (const name of ["example", "step", "sub", "live", "block", "hash", "request", "token", "lens"]) {
     if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
   }
   if (url.href !== location.href) history.replaceState(history.state, "", url);

@@ -1,11 +1,12 @@
 """The address of a moment: what a link says, and what is made of one that says nonsense."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
+from views.figures.selection import Selection
 from views.text import Text
 
 LIVE = "live"  # in the address of a page that has a live run, which its reload ends
@@ -19,6 +20,18 @@ def address(example: str, trace: Trace, cursor: Cursor, *, is_recorded: bool) ->
         return {"example": example, LIVE: 1} if trace.num_positions > 1 else {"example": example}
     cursor = trace.cursor_at(trace.position(cursor))
     return {"example": example, "step": cursor.step, "sub": cursor.sub_step}
+
+
+def chosen(selection: Selection, lens: str | None) -> dict[str, Any]:
+    """The part of an address that says what is selected, and through which lens it is seen
+    (None: the one that is open from the start)."""
+    return {**selection.named(), **({"lens": lens} if lens else {})}
+
+
+def read_lens(params: Mapping[str, str], lenses: Sequence[str]) -> str:
+    """A lens that does not exist costs nothing: the first is open."""
+    given = params.get("lens", "")
+    return given if given in lenses else lenses[0]
 
 
 def read_cursor(

@@ -17,6 +17,10 @@ MESSAGES: dict[str, str] = {
     "about.own": "what you type, on the real model",
     "panel.open": "Prompts, settings",
     "panel.close": "Close settings",
+    # Lenses: one closer look at a time
+    "lens.title": "A closer look",
+    "lens.tree": "Prefix tree",
+    "lens_hint.tree": "Everything cached, by hash: who shares what, and where a lookup stopped",
     # The model
     "model.queued": "The model is about to load",
     "model.loading": "Loading the model: {stage}",

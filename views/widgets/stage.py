@@ -1,12 +1,15 @@
 """The stage: everything that changes with a step, drawn from the trace at the cursor."""
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
 
 from views import session
+from views.choices import LENSES
 from views.components.piece import piece
 from views.figures.address import address
+from views.figures.address import chosen as address_of_choice
 from views.figures.block import block
 from views.figures.chains import chains
 from views.figures.moment import Moment, moment_at
@@ -15,6 +18,7 @@ from views.figures.numbers import numbers
 from views.figures.pool import pool, reset_button
 from views.figures.queue import queue
 from views.figures.requests import requests
+from views.figures.selection import lit
 from views.figures.tables import tables
 from views.figures.transport import transport
 from views.runs import Run
@@ -51,32 +55,56 @@ def _is_past(run: Run) -> bool:
 
 
 def _requests(run: Run, moment: Moment, text: Text) -> None:
-    selected = session.choices().block_id
+    selected = session.choices().selection.block_id
     unfinished = None if run.live is None else run.unfinished
     payload = requests(
         moment, text, selected=selected, unfinished=unfinished, is_past=_is_past(run)
     )
-    _clickable("requests", payload, "aborted")
-    _clickable("chains", chains(moment, text, selected=selected))
+    _linked("requests", payload, moment, "aborted")
+    _lens(run, moment, text)
+
+
+def _lens(run: Run, moment: Moment, text: Text) -> None:
+    """One closer look at a time: more would push each other off the screen."""
+    name = session.choices().lens
+    look = LOOKS.get(name, _tree)
+    payload = {
+        "title": text("lens.title"),
+        "open": name if name in LOOKS else LENSES[0],
+        "lenses": [
+            [lens, text.named("lens", lens), text.named("lens_hint", lens)] for lens in LOOKS
+        ],
+    }
+    piece("lenses", payload, on_lens_change=partial(session.note, "lenses", "lens"))
+    look(run, moment, text)
+
+
+def _tree(_: Run, moment: Moment, text: Text) -> None:
+    _linked("chains", chains(moment, text, selected=session.choices().selection.block_id), moment)
+
+
+LOOKS: dict[str, Callable[[Run, Moment, Text], None]] = {"tree": _tree}
 
 
 def _pool(run: Run, moment: Moment, text: Text) -> None:
-    selected, reset = session.choices().block_id, None
+    selected, reset = session.choices().selection.block_id, None
     if run.live is not None:
         has_cache = run.config.enable_prefix_caching
         reset = reset_button(text, has_cache=has_cache, is_past=_is_past(run))
-    _clickable("pool", pool(moment, text, selected=selected, reset=reset), "reset")
+    _linked("pool", pool(moment, text, selected=selected, reset=reset), moment, "reset")
     if selected is not None:
-        _clickable("block", block(moment, text, selected=selected))
-    _clickable("queue", queue(moment, text, selected=selected))
-    _clickable("tables", tables(moment, text, selected=selected))
+        _linked("block", block(moment, text, selected=selected), moment)
+    _linked("queue", queue(moment, text, selected=selected), moment)
+    _linked("tables", tables(moment, text, selected=selected), moment)
 
 
-def _clickable(name: str, payload: dict[str, object], *others: str) -> None:
-    """A part in which a click on a block selects it, and perhaps others do something else."""
-    whats = ("picked", *others)
+def _linked(name: str, payload: dict[str, object], moment: Moment, *others: str) -> None:
+    """A part in which things can be selected and light up; `others` are what else it may send."""
+    whats = ("selected", *others)
     piece(
-        name, payload, **{f"on_{what}_change": partial(session.note, name, what) for what in whats}
+        name,
+        payload | {"lit": lit(moment.state, session.choices().selection)},
+        **{f"on_{what}_change": partial(session.note, name, what) for what in whats},
     )
 
 
@@ -93,5 +121,5 @@ def _time(run: Run, text: Text) -> None:
     payload["sequence"] = chosen.sequence
     payload["address"] = address(
         chosen.example, run.trace, chosen.cursor, is_recorded=run.live is None
-    )
+    ) | address_of_choice(chosen.selection, chosen.lens if chosen.lens != LENSES[0] else None)
     piece("transport", payload, on_target_change=partial(session.note, "transport", "target"))

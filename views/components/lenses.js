@@ -1,0 +1,15 @@
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".root");
+  attr(root, "role", "tablist"); attr(root, "aria-label", data.title);
+  sync(root, data.lenses, () => { const b = el("button", "lens"); b.type = "button"; attr(b, "role", "tab"); return b; }, (node, [name, word, hint]) => {
+    say(node, word); attr(node, "title", hint); attr(node, "data-name", name);
+    attr(node, "aria-selected", String(name === data.open)); node.tabIndex = name === data.open ? 0 : -1;
+  });
+  const open = (node) => node && node.dataset.name !== data.open && setTriggerValue("lens", node.dataset.name);
+  root.onclick = (e) => { open(e.target.closest(".lens")); released(e); };
+  root.onkeydown = (e) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key], tabs = [...root.children]; if (!by || e.shiftKey) return;
+    const next = tabs[(tabs.indexOf(e.target) + by + tabs.length) % tabs.length];
+    e.preventDefault(); e.stopPropagation(); next.focus(); open(next);
+  };
+}
