@@ -46,6 +46,7 @@ PAGE = Room(
         "views.widgets",
         "views.components",
         "views.session",
+        "views.choices",
         "views.runs",
         "views.examples",
         "engine.trace",
@@ -106,6 +107,7 @@ ROOMS: dict[str, Room] = {
             "views.examples",
             "views.loading",
             "views.figures.address",
+            "views.figures.selection",
             "engine.sources",
             "engine.workload",
             "engine.trace",
@@ -128,7 +130,9 @@ ROOMS: dict[str, Room] = {
         ),
         packages=("msgspec",),
     ),
-    "views.choices": Room(ours=("views.runs", "views.examples", "engine.trace")),
+    "views.choices": Room(
+        ours=("views.runs", "views.examples", "views.figures.selection", "engine.trace")
+    ),
     "views.examples": Room(ours=("engine.workload", *SETTINGS)),
     "views.loading": Room(ours=("engine.sources", *SETTINGS)),
     "app": Room(ours=("views",), packages=("streamlit",)),

@@ -166,8 +166,7 @@ def _go_to_position(chosen: Choices, begun: Run | None, position: Any) -> bool:
 
 
 def _select(chosen: Choices, _: Run | None, sent: Any) -> bool:
-    """A click on what is selected, or on its close button, deselects it."""
-    wanted = Selection.from_browser(sent)
+    wanted = Selection.from_browser(sent)  # what is selected already is deselected
     chosen.selection = NOTHING if wanted == chosen.selection else wanted
     return False
 
