@@ -28,7 +28,7 @@ def replay(engine: "Engine", events: Iterable[Event], until: int | None) -> None
     for step_events in _by_step(events):
         if until is not None and engine.step_index >= until:
             return
-        _redo(engine, step_events, "before")
+        redo_inputs(engine, step_events, "before")
         if isinstance(step_events[-1], StepEnded):
             _repeat_step(engine, step_events)
 
@@ -37,7 +37,7 @@ def _repeat_step(engine: "Engine", events: Sequence[Event]) -> None:
     recorded = {e.request_id: e.token_ids for e in events if isinstance(e, TokensSampled)}
     engine.schedule()
     engine.run(recorded)
-    _redo(engine, events, "mid")
+    redo_inputs(engine, events, "mid")
     engine.update(end_step=False)
     if {output.request_id: output.token_ids for output in engine.outputs} != recorded:
         raise TraceError(
@@ -50,8 +50,8 @@ def _repeat_step(engine: "Engine", events: Sequence[Event]) -> None:
     engine.end_step()
 
 
-def _redo(engine: "Engine", events: Sequence[Event], phase: str) -> None:
-    """Re-execute the inputs of one phase of a step."""
+def redo_inputs(engine: "Engine", events: Sequence[Event], phase: str) -> None:
+    """Re-execute the inputs of one phase ("before" or "mid") of a step, in their order."""
     for event in events:
         if not isinstance(event, INPUT_EVENTS) or event.phase != phase:
             continue

@@ -1,7 +1,9 @@
 """A run on a real model, growing step by step. Importing this imports torch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from engine.config import MAX_PROMPT_CHARACTERS, EngineConfig, GroupConfig, SamplingParams
 from engine.core.block_hash import none_hash
@@ -11,8 +13,10 @@ from engine.engine import Engine
 from engine.errors import ConfigError
 from engine.runner.model_loader import LoadedModel, load_model
 from engine.runner.model_runner import ModelRunner
-from engine.sources.source import Tokenized
+from engine.sources.branch import Course, course_of, plan_branch
+from engine.sources.source import Prompt, Tokenized
 from engine.trace.header import TraceHeader
+from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 
 __all__ = ["LiveSource", "load_model"]
@@ -51,9 +55,13 @@ class LiveSource:
     computed (SEMANTICS 13). Not thread-safe: one caller at a time.
     """
 
-    def __init__(self, model: LoadedModel, config: EngineConfig) -> None:
-        """ConfigError if the settings do not fit the model or the memory."""
+    def __init__(
+        self, model: LoadedModel, config: EngineConfig, course: Course | None = None
+    ) -> None:
+        """`course`: what a branch repeats before it goes on. ConfigError if the settings do not
+        fit the model or the memory, or a prompt of the course does not fit the settings."""
         plan = plan_for(model, config.block_size)
+        self._course = course or Course()
         self.model = model
         self.config = self._fit(config, plan)
         self._check_pool_bytes(plan)
@@ -71,7 +79,8 @@ class LiveSource:
             emit=self.trace.emit,
             none_hash=bytes.fromhex(self.trace.header.none_hash or ""),
         )
-        self._num_added = 0
+        self._num_added = len(self._course.added)
+        self._course.begin(self.engine)
 
     def _fit(self, config: EngineConfig, plan: KVCachePlan) -> EngineConfig:
         """The settings with the model's groups filled in and its length respected."""
@@ -108,18 +117,23 @@ class LiveSource:
             kernel=fields["kernel_path"],
             tokenizer_id=fields["tokenizer_id"],
             eos_token_ids=tuple(sorted(self.runner.eos_token_ids)),
-            none_hash=none_hash(self.config.hash_algo, self.config.hash_seed).hex(),
+            none_hash=self._course.none_hash
+            or none_hash(self.config.hash_algo, self.config.hash_seed).hex(),
             departs_from_vllm=("recompute_invalid_hits",),
         )
 
     @property
     def has_unfinished_requests(self) -> bool:
-        return self.engine.has_unfinished_requests
+        return self.engine.has_unfinished_requests or self._course.has_more(self.engine)
 
     @property
     def stuck_reason(self) -> str | None:
         """One sentence when nothing can ever be scheduled again although requests wait."""
-        return self.engine.stuck_reason
+        return None if self._course.has_more(self.engine) else self.engine.stuck_reason
+
+    @property
+    def branch_step(self) -> int | None:
+        return self._course.step if self.engine.step_index < self._course.step else None
 
     def tokenize(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
         """What the model would get; ConfigError when the text is too long to be looked at."""
@@ -173,7 +187,27 @@ class LiveSource:
 
     def step(self) -> None:
         """Let the engine do one step; its events are in the trace then."""
-        self.engine.step()
+        self._course.take_step(self.engine)
+
+    def branch(
+        self,
+        cursor: Cursor,
+        settings: Mapping[str, Any],
+        *,
+        prompts: Sequence[Prompt] = (),
+        keep_later: bool = False,
+    ) -> "LiveSource":
+        """A run beside this one that goes on from `cursor`; see LiveRun.branch."""
+        plan = plan_branch(self.trace, cursor, settings)
+
+        def tokenize(prompt: Prompt) -> Tokenized:
+            return self.tokenize(prompt.text, prompt.mode, allow_special=prompt.allow_special)
+
+        course = course_of(
+            self.trace, cursor, plan, prompts=prompts, tokenize=tokenize, keep_later=keep_later
+        )
+        given = msgspec.structs.replace(plan.config, kv_groups=None)  # the model's, not a choice
+        return LiveSource(self.model, given, course)
 
     def peek_kv(
         self, block_id: int, layer: int, head: int

@@ -1,13 +1,23 @@
 """Where a trace comes from. Pages see sources through these protocols alone."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from engine.config import SamplingParams
 from engine.runner.tokenizer import Tokenized
+from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 
-__all__ = ["LiveRun", "Source", "Tokenized"]
+__all__ = ["LiveRun", "Prompt", "Source", "Tokenized"]
+
+
+class Prompt(NamedTuple):
+    """A text and how it is to be answered."""
+
+    text: str
+    mode: str = "chat"
+    sampling: SamplingParams | None = None
+    allow_special: bool = False
 
 
 class Source(Protocol):
@@ -21,7 +31,12 @@ class LiveRun(Source, Protocol):
     """A source whose engine can go on. Nothing here is needed to look at the past."""
 
     @property
-    def has_unfinished_requests(self) -> bool: ...
+    def has_unfinished_requests(self) -> bool:
+        """Whether a step would do something, be it that a branch repeats what its run did."""
+
+    @property
+    def branch_step(self) -> int | None:
+        """Where this branch begins, as long as it still repeats what came before; else None."""
 
     @property
     def stuck_reason(self) -> str | None:
@@ -49,3 +64,17 @@ class LiveRun(Source, Protocol):
     def reset_prefix_cache(self) -> bool: ...
 
     def step(self) -> None: ...
+
+    def branch(
+        self,
+        cursor: Cursor,
+        settings: Mapping[str, Any],
+        *,
+        prompts: Sequence[Prompt] = (),
+        keep_later: bool = False,
+    ) -> "LiveRun":
+        """A run beside this one that goes on from `cursor` (engine/sources/branch.py).
+
+        It is new and repeats the past by its own steps; `branch_step` says how far. ConfigError
+        if the settings or a prompt, new or old, are refused; this run is never changed.
+        """
