@@ -11,7 +11,6 @@ from views.figures.block import block
 from views.figures.chains import chains
 from views.figures.moment import moment_at
 from views.figures.narration import narration
-from views.figures.numbers import numbers
 from views.figures.pool import pool
 from views.figures.queue import queue
 from views.figures.requests import requests
@@ -29,8 +28,7 @@ def test_every_figure_draws_every_recorded_workload(name):
     trace = golden_trace(name)
     for moment in moments(trace):
         for figure in (requests, tables, chains, pool, queue):
-            json.dumps(figure(moment, TEXT, selected=1))
-        json.dumps(numbers(moment, TEXT))
+            json.dumps(figure(moment, TEXT))
         for block_id in (None, 0, 1, 2, moment.state.num_blocks - 1, 10**9):
             json.dumps(block(moment, TEXT, selected=block_id))
     for step in range(0, trace.num_steps, max(1, trace.num_steps // 30)):
@@ -153,14 +151,6 @@ def test_a_position_counts_sub_steps_and_every_finished_step_has_an_end():
     assert payload["step"] == 0, "the start of a step is the end of the one before"
     assert len(payload["ends"]) == trace.num_steps
     assert payload["ends"][-1] == payload["last"] == trace.num_positions - 1
-
-
-def test_numbers_say_what_they_are_a_share_of():
-    shown = {n["name"]: n for n in numbers(at(3, "StepEnded"), TEXT)["numbers"]}
-    assert shown["cache usage"]["value"] == "70%"
-    assert shown["cache usage"]["beside"] == "7 of 10"
-    assert shown["prefix hit rate"]["beside"] == "8 of 29"
-    assert shown["tokens / budget"]["value"] == "7 / 64"
 
 
 def test_a_cut_hit_is_marked_as_a_departure_from_vllm():

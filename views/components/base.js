@@ -46,45 +46,90 @@ const legend = (root, entries) => sync(part(root, "legend"), entries, () => { co
 // One thing, one light. What stands for a block, hash, request or token says so in data-block, data-hash,
 // data-request, data-token; data-select="block|hash|request|token" makes it something to choose. link() marks what
 // was chosen (data-lit=own), the same thing elsewhere (data-lit=linked), and what the pointer is on (data-hover).
-const NAMED = "[data-block],[data-hash],[data-request]", links = new WeakMap();
+const NAMED = "[data-block],[data-hash],[data-request]", KINDS = ["block", "hash", "request", "token"], links = new WeakMap();
 const thing = (node, kind) => {
   const { block, hash, request, token } = node.dataset;
   return { block: { block: Number(block) }, hash: { hash }, request: { request }, token: { request, token: Number(token) } }[kind];
 };
 const kindOf = (node) => node.dataset.select ?? (node.dataset.token !== undefined ? "token" : node.dataset.block !== undefined ? "block" : node.dataset.hash !== undefined ? "hash" : "request");
-const same = (one, other) => one && other && ["block", "hash", "request", "token"].every((name) => one[name] === other[name]);
-const onHover = (root, show) => {
-  const known = links.get(root) ?? {}; known.show = show; links.set(root, known);
-  if (known.heard) return;
-  known.heard = (event) => { if (root.isConnected) known.show(event.detail); else window.removeEventListener("pagewalk-hover", known.heard); };
-  window.addEventListener("pagewalk-hover", known.heard);
+const same = (one, other) => Boolean(one && other) && KINDS.every((name) => one[name] === other[name]);
+// The names under which one element is known: a token's is not its request's.
+const namesOf = ({ block, hash, request, token }) => [
+  block !== undefined && `b${block}`, hash !== undefined && `h${hash}`, token !== undefined ? `t${token} ${request}` : request !== undefined && `r${request}`,
+].filter(Boolean);
+const linked = (root) => {
+  if (!links.has(root)) links.set(root, { lit: {}, what: null, named: new Map(), marked: [] });
+  return links.get(root);
 };
+const hear = (root) => {
+  const known = linked(root);
+  if (known.heard) return known;
+  known.heard = ({ detail }) => {
+    if (!root.isConnected) return window.removeEventListener("pagewalk-hover", known.heard);
+    known.what = detail; hover(known); known.show?.(detail);
+  };
+  window.addEventListener("pagewalk-hover", known.heard);
+  return known;
+};
+// For a picture without elements: `show` gets what the pointer is on, anywhere on the page, or null.
+const onHover = (root, show) => { hear(root).show = show; };
 const pointAt = (what) => window.dispatchEvent(new CustomEvent("pagewalk-hover", { detail: what ?? null }));
-const hovered = (root, what) => root.querySelectorAll(NAMED).forEach((node) => {
-  const { block, hash, request, token } = node.dataset;
-  const is = what && (what.token !== undefined ? request === what.request && Number(token) === what.token
-    : what.block !== undefined ? Number(block) === what.block : what.hash !== undefined ? hash === what.hash : request === what.request && token === undefined);
-  attr(node, "data-hover", is ? "true" : null);
-});
+const hover = (known) => {
+  known.marked.forEach((node) => node.removeAttribute("data-hover"));
+  known.marked = known.what ? namesOf(known.what).flatMap((name) => known.named.get(name) ?? []) : [];
+  known.marked.forEach((node) => node.setAttribute("data-hover", "true"));
+};
+// A token brings its block along, so that a pointer on it finds where its K and V lie.
+const pointed = (node) => {
+  const what = thing(node, kindOf(node)), block = what.token === undefined ? undefined : node.closest("[data-block]")?.dataset.block;
+  return block === undefined ? what : { ...what, block: Number(block) };
+};
+// Marks everything again; a component that adds or removes elements by itself calls it.
+function relight(root) {
+  const known = linked(root), { own = {}, blocks = [], hashes = [], requests = [], tokens = [] } = known.lit;
+  const bright = new Set([...blocks.map((id) => `b${id}`), ...hashes.map((hash) => `h${hash}`)]), asked = new Set(requests), spans = new Map();
+  tokens.forEach(([id, start, stop]) => spans.set(id, [...(spans.get(id) ?? []), [start, stop]]));
+  known.named = new Map();
+  for (const node of root.querySelectorAll(NAMED)) {
+    const about = node.dataset, kind = kindOf(node), names = namesOf(about);
+    for (const name of names) { const nodes = known.named.get(name); if (nodes) nodes.push(node); else known.named.set(name, [node]); }
+    const isLinked = kind === "token" ? spans.size > 0 && (spans.get(about.request) ?? []).some(([start, stop]) => start <= about.token && about.token < stop)
+      : names.some((name) => bright.has(name)) || (kind === "request" && asked.has(about.request));
+    const isOwn = own[kind] !== undefined && same(own, thing(node, kind)), lit = isOwn ? "own" : isLinked ? "linked" : undefined;
+    if (about.lit !== lit) attr(node, "data-lit", lit);
+    if (about.select && node.tagName === "BUTTON") attr(node, "aria-pressed", String(isOwn));
+  }
+  known.marked.forEach((node) => node.removeAttribute("data-hover")); known.marked = []; hover(known);
+}
 function link(root, data, send) {
-  const { own = {}, blocks = [], hashes = [], requests = [], tokens = [] } = data.lit ?? {};
-  const sets = { block: new Set(blocks.map(String)), hash: new Set(hashes), request: new Set(requests) };
-  root.querySelectorAll(NAMED).forEach((node) => {
-    const kind = kindOf(node), { request, token } = node.dataset;
-    const linked = kind === "token" ? tokens.some(([id, start, stop]) => id === request && start <= Number(token) && Number(token) < stop)
-      : ["block", "hash", ...(kind === "request" ? ["request"] : [])].some((name) => node.dataset[name] !== undefined && sets[name].has(node.dataset[name]));
-    const isOwn = same({ ...own }, thing(node, kind));
-    attr(node, "data-lit", isOwn ? "own" : linked ? "linked" : null);
-    if (node.dataset.select && node.tagName === "BUTTON") attr(node, "aria-pressed", String(Boolean(isOwn)));
-  });
-  onHover(root, (what) => hovered(root, what));
-  const known = links.get(root); known.send = send;
+  const known = hear(root); known.lit = data.lit ?? {}; known.send = send;
+  relight(root);
   if (known.wired) return;
   known.wired = true;
   root.addEventListener("click", (e) => {
     const node = e.target.closest("[data-select]");
-    if (node && !node.hidden && root.contains(node)) { known.send("selected", thing(node, node.dataset.select)); released(e); }
+    if (!node || node.hidden || !root.contains(node)) return;
+    known.send("selected", thing(node, node.dataset.select));
+    if (e.detail > 0) node.blur();
   });
-  root.addEventListener("pointerover", (e) => { const node = e.target.closest(NAMED); pointAt(node && thing(node, kindOf(node))); });
-  root.addEventListener("pointerleave", () => pointAt(null));
+  let last = null;
+  root.addEventListener("pointerover", (e) => {
+    const node = e.target.closest(NAMED), what = node && pointed(node);
+    if (what === last || same(what, last)) return;
+    last = what; pointAt(what);
+  });
+  root.addEventListener("pointerleave", () => { last = null; pointAt(null); });
 }
+// One tab stop for many: arrow keys move among what `selector` finds; `columns` says how far up and down go.
+const rove = (holder, selector, columns = () => 1) => {
+  const every = () => [...holder.querySelectorAll(selector)].filter((node) => !node.hidden);
+  const nodes = every(), stop = nodes.find((node) => node.tabIndex === 0) ?? nodes[0];
+  nodes.forEach((node) => { const index = node === stop ? 0 : -1; if (node.tabIndex !== index) node.tabIndex = index; });
+  holder.onkeydown = (e) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns(), ArrowUp: -columns() }[e.key];
+    if (!by || e.shiftKey || !e.target.matches(selector)) return;
+    const all = every(), next = all[all.indexOf(e.target) + by];
+    if (next) { e.target.tabIndex = -1; next.tabIndex = 0; next.focus(); }
+    e.preventDefault(); e.stopPropagation();
+  };
+};

@@ -7,40 +7,27 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const holder = part(root, "holder");
   const kind = data.cells ? "grid" : "canvas";
   if (holder.dataset.kind !== kind) { holder.dataset.kind = kind; holder.replaceChildren(); }
-  if (data.cells) cells(holder, data, pick); else canvas(root, holder, data, pick);
+  if (data.cells) cells(holder, data); else canvas(root, holder, data, pick);
   const entries = [...data.legend, ["touched", data.legend_touched]];
   if (data.cells) entries.push(["hash", data.legend_hashed], ["unwritten", data.legend_unwritten]);
   legend(root, entries);
   const foot = part(root, "foot"), reset = foot.querySelector(".reset") ?? foot.appendChild(actButton("reset"));
-  say(part(foot, "quiet"), data.hint); offer(reset, data.reset);
+  say(part(foot, "quiet"), Object.keys(data.lit?.own ?? {}).length ? "" : data.hint); offer(reset, data.reset);
   reset.onclick = (e) => { if (!reset.hasAttribute("aria-disabled")) setTriggerValue("reset", true); released(e); };
+  link(root, data, setTriggerValue);
 }
 
-function cells(holder, data, pick) {
+function cells(holder, data) {
   const grid = part(holder, "grid"), n = data.cells.length, touched = new Set(data.touched);
   attr(grid, "role", "group"); attr(grid, "aria-label", data.title);
   attr(grid, "data-size", n > 128 ? "large" : n > 40 ? "medium" : n > 12 ? "small" : "tiny");
-  const make = () => { const b = el("button", "block"); b.type = "button"; b.tabIndex = -1; b.append(el("span"), el("sup"), el("i", "bar")); return b; };
+  const make = () => { const b = el("button", "block"); b.type = "button"; attr(b, "data-select", "block"); b.append(el("span"), el("sup"), el("i", "bar")); return b; };
   sync(grid, data.cells, make, (node, cell, i) => {
-    attr(node, "data-state", cell.state); attr(node, "data-touched", touched.has(i)); attr(node, "data-hash", cell.hash);
-    attr(node, "data-selected", data.selected === i); attr(node, "aria-pressed", String(data.selected === i));
+    attr(node, "data-state", cell.state); attr(node, "data-touched", touched.has(i)); attr(node, "data-hashed", cell.hash); attr(node, "data-block", i);
     say(node.children[0], String(i)); say(node.children[1], cell.ref > 1 ? `×${cell.ref}` : "");
     attr(node, "title", cell.label); attr(node, "aria-label", cell.label);
   });
-  if (!grid.querySelector("[tabindex='0']")) grid.firstElementChild.tabIndex = 0;
-  grid.onclick = (e) => {
-    const node = e.target.closest(".block"); if (!node) return;
-    pick([...grid.children].indexOf(node)); if (e.detail > 0) node.blur();
-  };
-  grid.onkeydown = (e) => {
-    const columns = getComputedStyle(grid).gridTemplateColumns.split(" ").length;
-    const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[e.key];
-    if (by && !e.shiftKey) {
-      const next = grid.children[[...grid.children].indexOf(e.target) + by];
-      if (next) { e.target.tabIndex = -1; next.tabIndex = 0; next.focus(); }
-      e.preventDefault(); e.stopPropagation();
-    }
-  };
+  rove(grid, ".block", () => getComputedStyle(grid).gridTemplateColumns.split(" ").length);
 }
 
 function canvas(root, holder, data, pick) {
@@ -54,8 +41,9 @@ function canvas(root, holder, data, pick) {
   const label = (i) => fill(data.hover, { block: i, state: data.legend[codes.charCodeAt(i)][1] });
   const memory = painted.get(root) ?? { at: 0 };
   painted.set(root, memory);
-  const redraw = () => mark(holder, marks, { columns, rows, touched: data.touched, selected: data.selected, at: memory.focused ? memory.at : null });
+  const redraw = () => mark(holder, marks, { columns, rows, touched: data.touched, lit: data.lit ?? {}, what: memory.what, at: memory.focused ? memory.at : null });
   redraw();
+  onHover(root, (what) => { memory.what = what; memory.redraw(); });
   if (!memory.resize) { memory.resize = new ResizeObserver(() => memory.redraw()); memory.resize.observe(holder); }
   memory.redraw = redraw;
   const under = (e) => {
@@ -64,7 +52,7 @@ function canvas(root, holder, data, pick) {
     return i >= 0 && i < n ? i : -1;
   };
   marks.tabIndex = 0; attr(marks, "role", "application"); attr(marks, "aria-label", `${data.title}: ${data.summary}. ${data.keys}`);
-  marks.onmousemove = (e) => { const i = under(e); attr(marks, "title", i < 0 ? "" : label(i)); };
+  marks.onmousemove = (e) => { const i = under(e); attr(marks, "title", i < 0 ? "" : label(i)); if (i !== memory.under) { memory.under = i; pointAt(i < 0 ? null : { block: i }); } };
   marks.onclick = (e) => { const i = under(e); if (i >= 0) { memory.at = i; pick(i); marks.blur(); } };
   marks.onfocus = () => { memory.focused = marks.matches(":focus-visible"); memory.redraw(); };
   marks.onblur = () => { memory.focused = false; memory.redraw(); };
@@ -89,7 +77,7 @@ function palette(holder, names) {
 }
 
 // Rings lie on a canvas of their own, in screen pixels, so that one block among 131,928 is seen.
-function mark(holder, marks, { columns, rows, touched, selected, at }) {
+function mark(holder, marks, { columns, rows, touched, lit, what, at }) {
   const width = marks.clientWidth, height = marks.clientHeight, scale = globalThis.devicePixelRatio || 1;
   if (!width) return;
   marks.width = width * scale; marks.height = height * scale;
@@ -101,6 +89,7 @@ function mark(holder, marks, { columns, rows, touched, selected, at }) {
   };
   const probe = el("i", "probe touched"); holder.append(probe); const hot = getComputedStyle(probe).color; probe.remove();
   touched.slice(0, 4000).forEach((i) => ring(i, hot, 1));
-  if (selected !== null && selected !== undefined) ring(selected, style.color, 5);
+  (lit.blocks ?? []).forEach((i) => ring(i, style.color, i === lit.own?.block ? 5 : 3));
+  if (what?.block !== undefined) ring(what.block, style.color, 7);
   if (at !== null) ring(at, style.color, 9);
 }

@@ -8,18 +8,19 @@ export default function ({ data, parentElement, setTriggerValue }) {
   data.tail.forEach((node) => items.push(node));
   items.push({ end: data.tail_word });
   attr(list, "role", "list");
-  sync(list, items, () => { const s = el("span", "item"); attr(s, "role", "listitem"); s.append(el("button", "block"), el("span", "word"), el("span", "arrow", "→")); s.firstChild.type = "button"; return s; },
+  sync(list, items, () => { const s = el("span", "item"); attr(s, "role", "listitem"); s.append(el("button", "block"), el("span", "word"), el("span", "arrow", "→")); s.firstChild.type = "button"; attr(s.firstChild, "data-select", "block"); return s; },
     (node, item, i) => {
       const [block, word, arrow] = node.children, isBlock = item.block !== undefined;
       block.hidden = !isBlock; word.hidden = isBlock; arrow.hidden = i === items.length - 1;
       word.className = item.more ? "word more" : "word end";
       say(word, item.end ?? item.more ?? "");
-      if (!isBlock) return;
+      attr(block, "data-block", item.block); if (!isBlock) return;
       say(block, String(item.block)); attr(block, "data-state", item.state); attr(block, "data-touched", item.touched);
-      attr(block, "data-selected", data.selected === item.block); attr(block, "data-victim", item.victim);
-      attr(block, "title", item.hash ? `${item.block} #${item.hash}` : String(item.block)); attr(block, "data-id", item.block);
+      attr(block, "data-victim", item.victim);
+      attr(block, "title", item.hash ? `${item.block} #${item.hash}` : String(item.block));
     });
-  list.onclick = (e) => { const id = e.target.closest(".block")?.dataset.id; if (id !== undefined) setTriggerValue("selected", { block: Number(id) }); released(e); };
+  rove(list, ".block");
   say(part(root, "victim"), data.victim);
   sync(part(root, "moves"), data.moves, () => el("div"), say);
+  link(root, data, setTriggerValue);
 }

@@ -12,6 +12,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const player = players.get(root) ?? start(root);
   player.data = data;
   player.send = (target) => setTriggerValue("target", target);
+  player.clear = () => setTriggerValue("selected", {});
   if (player.run !== data.run) { stop(player); clearTimeout(player.lost); Object.assign(player, { goal: null, underWay: null, dirty: false, run: data.run, interventions: data.num_interventions }); player.jump.value = ""; }
   if (player.interventions !== undefined && data.num_interventions > player.interventions) { stop(player); player.dirty = false; }
   player.interventions = data.num_interventions;
@@ -133,6 +134,7 @@ function press(player, event, help) {
   const arrows = { ArrowLeft: event.shiftKey ? "step_back" : "back", ArrowRight: event.shiftKey ? "step_forward" : "forward", Home: "first", End: "last" }[event.key];
   if (arrows && !target.matches(OWN_ARROWS)) { act(player, arrows); event.preventDefault(); }
   else if (event.key === " " && !target.matches(OWN_SPACE)) { toggle(player); event.preventDefault(); }
+  else if (event.key === "Escape" && ["block", "hash", "request"].some((kind) => player.data.address?.[kind] !== undefined)) player.clear();
   else if (event.key === "?") help.click();
 }
 

@@ -12,9 +12,7 @@ MAX_CELLS = 256  # more are one image: 131,928 buttons would take seconds
 CODES = {name: code for code, name in enumerate(BLOCK_STATES)}
 
 
-def pool(
-    moment: Moment, text: Text, *, selected: int | None = None, reset: dict[str, Any] | None = None
-) -> dict[str, Any]:
+def pool(moment: Moment, text: Text, *, reset: dict[str, Any] | None = None) -> dict[str, Any]:
     """Cells for a small pool; one byte per block, in base64, for a large one.
 
     `reset`: the button of a run that is live (`reset_button`).
@@ -23,10 +21,9 @@ def pool(
     payload: dict[str, Any] = {
         "num_blocks": state.num_blocks,
         "touched": sorted(moment.touched_blocks),
-        "selected": selected,
         "title": text("pool.title"),
         "summary": _summary(state, text),
-        "hint": text("block.hint") if selected is None else "",
+        "hint": text("pool.hint"),
         "reset": reset,
         "legend": [[name, text.named("block_state", name)] for name in BLOCK_STATES],
         "legend_touched": text("pool.touched"),

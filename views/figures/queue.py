@@ -11,7 +11,7 @@ from views.text import Text
 HEAD, TAIL = 14, 8
 
 
-def queue(moment: Moment, text: Text, *, selected: int | None = None) -> dict[str, Any]:
+def queue(moment: Moment, text: Text) -> dict[str, Any]:
     """The ends of the list, who leaves next and what is forgotten with it, who just left."""
     state = moment.state
     head, tail = state.free_queue_ends(HEAD, TAIL)
@@ -22,7 +22,6 @@ def queue(moment: Moment, text: Text, *, selected: int | None = None) -> dict[st
         "head": [_node(state, id_, touched) for id_ in head],
         "tail": [_node(state, id_, touched) for id_ in tail],
         "more": _more(state, len(head) + len(tail), text),
-        "selected": selected,
         "roomy": state.num_blocks <= ROOMY_BLOCKS,
         "head_word": text("queue.head"),
         "tail_word": text("queue.tail"),

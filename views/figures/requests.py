@@ -22,7 +22,6 @@ def requests(
     moment: Moment,
     text: Text,
     *,
-    selected: int | None = None,
     unfinished: Collection[str] | None = None,
     is_past: bool = False,
 ) -> dict[str, Any]:
@@ -48,7 +47,6 @@ def requests(
         "token_label": text("requests.token"),
         "block_label": text("requests.block"),
         "shared_label": text("requests.shared_character"),
-        "selected": selected,
         "roomy": state.num_blocks <= ROOMY_BLOCKS,
     }
 

@@ -12,7 +12,7 @@ HEAD, TAIL = 20, 12
 MAX_ROWS = 24
 
 
-def tables(moment: Moment, text: Text, *, selected: int | None = None) -> dict[str, Any]:
+def tables(moment: Moment, text: Text) -> dict[str, Any]:
     """Rows of requests that hold blocks, in order of arrival."""
     state, touched = moment.state, moment.touched_blocks
     holding = [request for request in state.requests.values() if any(request.block_tables)]
@@ -30,7 +30,6 @@ def tables(moment: Moment, text: Text, *, selected: int | None = None) -> dict[s
         "hidden_word": text("tables.hidden"),
         "cell_label": text("tables.cell"),
         "hit_label": text("tables.cell_hit"),
-        "selected": selected,
         "roomy": state.num_blocks <= ROOMY_BLOCKS,
     }
 

@@ -8,7 +8,7 @@ from views.figures.moment import num_finished_steps
 from views.text import Text
 
 SPEEDS = (("slow", 1000), ("normal", 350), ("fast", 120))  # name, milliseconds for each picture
-KEYS = ("sub_step", "step", "play", "ends", "help")
+KEYS = ("sub_step", "step", "play", "ends", "escape", "help")
 
 
 def transport(

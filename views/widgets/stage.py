@@ -26,6 +26,7 @@ from views.text import Text
 from views.widgets.notices import notices
 
 WIDTHS = (8.6, 21.6, 12.3)  # story, requests, pool
+TIME_SENDS = ("target", "selected")  # Escape selects nothing
 
 
 def stage(run: Run) -> None:
@@ -55,11 +56,8 @@ def _is_past(run: Run) -> bool:
 
 
 def _requests(run: Run, moment: Moment, text: Text) -> None:
-    selected = session.choices().selection.block_id
     unfinished = None if run.live is None else run.unfinished
-    payload = requests(
-        moment, text, selected=selected, unfinished=unfinished, is_past=_is_past(run)
-    )
+    payload = requests(moment, text, unfinished=unfinished, is_past=_is_past(run))
     _linked("requests", payload, moment, "aborted")
     _lens(run, moment, text)
 
@@ -91,11 +89,11 @@ def _pool(run: Run, moment: Moment, text: Text) -> None:
     if run.live is not None:
         has_cache = run.config.enable_prefix_caching
         reset = reset_button(text, has_cache=has_cache, is_past=_is_past(run))
-    _linked("pool", pool(moment, text, selected=selected, reset=reset), moment, "reset")
+    _linked("pool", pool(moment, text, reset=reset), moment, "reset")
     if selected is not None:
         _linked("block", block(moment, text, selected=selected), moment)
-    _linked("queue", queue(moment, text, selected=selected), moment)
-    _linked("tables", tables(moment, text, selected=selected), moment)
+    _linked("queue", queue(moment, text), moment)
+    _linked("tables", tables(moment, text), moment)
 
 
 def _linked(name: str, payload: dict[str, object], moment: Moment, *others: str) -> None:
@@ -122,4 +120,5 @@ def _time(run: Run, text: Text) -> None:
     payload["address"] = address(
         chosen.example, run.trace, chosen.cursor, is_recorded=run.live is None
     ) | address_of_choice(chosen.selection, chosen.lens if chosen.lens != LENSES[0] else None)
-    piece("transport", payload, on_target_change=partial(session.note, "transport", "target"))
+    sent = {f"on_{what}_change": partial(session.note, "transport", what) for what in TIME_SENDS}
+    piece("transport", payload, **sent)
