@@ -42,7 +42,7 @@ def look(trace: Trace, position: int) -> None:
     moment = moment_at(trace, cursor)
     for figure in FIGURES:
         figure(moment, TEXT, selected=1)
-    numbers(moment, TEXT)
+    numbers(trace, moment, cursor, TEXT)
     narration(trace, cursor, TEXT)
 
 

@@ -25,6 +25,7 @@ FAMILIES = {
     "notice_kind": None,
     "number": None,
     "number_hint": None,
+    "number_name": None,
     "prompt": None,
     "settings": None,
     "speed": None,

@@ -1,11 +1,60 @@
+const svg = (tag, cls) => { const node = document.createElementNS("http://www.w3.org/2000/svg", tag); node.setAttribute("class", cls); return node; };
+const WIDTH = 100, HEIGHT = 15;
+// Steps, not slopes: a value holds until the next one. A gap stays a gap.
+const trail = (points) => {
+  const width = WIDTH / points.length, height = (value) => (HEIGHT - 1 - ((HEIGHT - 2) * value) / 100).toFixed(2);
+  return points.map((value, i) => value === null ? "" : `${i && points[i - 1] !== null ? "L" : "M"}${(i * width).toFixed(2)} ${height(value)}H${((i + 1) * width).toFixed(2)}`).join("");
+};
+const area = (points) => {
+  const width = WIDTH / points.length, base = HEIGHT - 1;
+  return points.map((value, i) => value ? `M${(i * width).toFixed(2)} ${base}V${(base - ((HEIGHT - 2) * value) / 100).toFixed(2)}h${width.toFixed(2)}V${base}z` : "").join("");
+};
+let serial = 0;
+const makeSpark = () => {
+  const spark = svg("svg", "spark"), clip = svg("clipPath", "clip"), rest = svg("clipPath", "clip"), id = `seen-${(serial += 1)}`;
+  attr(spark, "viewBox", `0 0 ${WIDTH} ${HEIGHT}`); attr(spark, "preserveAspectRatio", "none"); attr(spark, "aria-hidden", "true");
+  clip.id = id; rest.id = `${id}-rest`; clip.append(svg("rect", "")); rest.append(svg("rect", ""));
+  const past = svg("g", "past"), ahead = svg("g", "ahead"), line = svg("path", "cursor");
+  attr(past, "clip-path", `url(#${id})`); attr(ahead, "clip-path", `url(#${id}-rest)`);
+  past.append(svg("path", "under"), svg("path", "curve")); ahead.append(svg("path", "curve"));
+  spark.append(clip, rest, past, ahead, line);
+  return spark;
+};
+const setSpark = (spark, points, data) => {
+  const [clip, rest, past, ahead, line] = spark.children, path = trail(points), seen = WIDTH * data.seen;
+  attr(past.children[0], "d", area(points) || "M0 0"); attr(past.children[1], "d", path || "M0 0"); attr(ahead.children[0], "d", path || "M0 0");
+  const cut = (rect, x, width) => { attr(rect, "x", String(x)); attr(rect, "y", "-2"); attr(rect, "width", String(width)); attr(rect, "height", String(HEIGHT + 4)); };
+  cut(clip.firstChild, -2, seen + 2 + (data.seen === 1 ? 2 : 0)); cut(rest.firstChild, seen, WIDTH - seen + 2);
+  attr(line, "d", `M${WIDTH * data.at} 0V${HEIGHT}`);
+};
+const make = () => {
+  const node = el("div", "number"), line = el("button", "line"), detail = el("p", "detail");
+  line.type = "button";
+  line.append(el("span", "label"), el("span", "value"), el("span", "beside"), makeSpark(), el("span", "second"));
+  detail.append(el("span", "name"), el("span", "hint"), el("span", "facts"));
+  node.append(line, detail);
+  return node;
+};
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".root");
-  attr(root, "role", "group"); attr(root, "aria-label", data.title);
-  const make = () => { const n = el("div", "number"), m = el("div", "meter"); m.append(el("i")); n.append(el("div", "name"), el("div", "value"), m, el("div", "beside")); return n; };
-  sync(part(root, "numbers"), data.numbers, make, (node, item) => {
-    const [name, value, meter, beside] = node.children;
-    say(name, item.name); say(value, item.value); say(beside, item.beside); attr(node, "title", item.hint);
-    meter.style.visibility = item.share === null ? "hidden" : "visible";
-    meter.firstChild.style.width = `${Math.min(100, 100 * (item.share ?? 0))}%`;
+  root.classList.add("card"); attr(root, "role", "group"); attr(root, "aria-label", data.title);
+  head(root, data.title, data.hint);
+  const rows = part(root, "numbers");
+  const show = () => sync(rows, data.numbers, make, (node, item) => {
+    const [line, detail] = node.children, [label, value, beside, spark, second] = line.children;
+    attr(node, "data-key", item.key);
+    say(label, item.label); say(value, item.value); say(beside, item.beside); say(second, item.name);
+    setSpark(spark, item.points, data);
+    const open = root.dataset.open === item.key;
+    attr(line, "aria-expanded", String(open)); attr(line, "title", open ? null : `${item.name}\n${item.hint}`);
+    detail.hidden = !open;
+    detail.children[0].textContent = item.name; say(detail.children[1], item.hint); say(detail.children[2], item.facts);
   });
+  rows.onclick = (e) => {
+    const key = e.target.closest(".number")?.dataset.key;
+    if (!key || !e.target.closest(".line")) return;
+    root.dataset.open = root.dataset.open === key ? "" : key;
+    show(); released(e);
+  };
+  show();
 }

@@ -1,60 +1,116 @@
-"""Few numbers, each with what it is a share of and what vLLM calls it."""
+"""A few numbers, each with what it is a share of, vLLM's name for it, and its course so far."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from engine.trace.state import State
+from engine.trace.state import Cursor
+from engine.trace.trace import Trace
 from views.figures.moment import Moment
+from views.figures.run_numbers import (
+    NOTHING_YET,
+    QUANTITIES,
+    Quantity,
+    Ratio,
+    RunNumbers,
+    StepNumbers,
+    numbers_of,
+    run_numbers,
+)
 from views.text import Text
 
+MAX_POINTS = 120  # of a sparkline
+EXACT_BELOW = 10_000  # larger counts are shortened; the exact ones stand in the details
+TOP = 100  # of a sparkline's scale
 
-def numbers(moment: Moment, text: Text) -> dict[str, Any]:
-    """[key, value, share or None, sentence] for each."""
-    state = moment.state
-    scheduled = sum(row.num_scheduled_tokens for row in state.scheduled.values())
+
+def numbers(trace: Trace, moment: Moment, cursor: Cursor, text: Text) -> dict[str, Any]:
+    """Values at the cursor, beside curves over the whole run: one point a step, or one for several.
+
+    `seen` and `at` are places between 0 and 1: up to where the curves have happened, and where the
+    step of the cursor is.
+    """
+    run = run_numbers(trace)
+    num_steps = len(run.steps)
+    cursor = trace.cursor_at(trace.position(cursor))
+    is_over = cursor.sub_step == trace.num_sub_steps(cursor.step)
+    seen = min(cursor.step + is_over, num_steps)
+    now = numbers_of(moment.state)
     return {
         "title": text("numbers.title"),
+        "hint": text("numbers.hint"),
         "numbers": [
-            _usage(state, text),
-            _hit_rate(state, text),
-            _number(
-                text,
-                "tokens",
-                f"{scheduled} / {state.token_budget}",
-                share=scheduled / max(1, state.token_budget),
-            ),
-            _number(text, "requests", f"{len(state.running)} / {len(state.waiting)}"),
-            _number(text, "preemptions", str(state.num_preemptions)),
+            _row(name, now, run.columns[name][:num_steps], text)
+            for name in QUANTITIES
+            if name != "preempted_hit_rate" or _was_preempted(run, now)
         ],
+        "seen": round(seen / max(1, num_steps), 4),
+        "at": round(min(1.0, (cursor.step + 0.5) / max(1, num_steps)), 4),
     }
 
 
-def _usage(state: State, text: Text) -> dict[str, Any]:
-    usable = state.num_blocks - 1
-    return _number(
-        text,
-        "usage",
-        f"{state.usage:.0%}",
-        share=state.usage,
-        beside=text("numbers.of", n=state.num_used_blocks, total=usable),
-    )
+def _was_preempted(run: RunNumbers, now: StepNumbers) -> bool:
+    """Anywhere in the run, so that the row is there at every moment of it or at none."""
+    return bool(now.preempted_queries or (run.steps and run.steps[-1].preempted_queries))
 
 
-def _hit_rate(state: State, text: Text) -> dict[str, Any]:
-    """Counted when a step ends; vLLM forgets all but the last 1000 requests, a lesson shows."""
-    queries, hits = state.stats.queries, state.stats.hits
-    value = f"{hits / queries:.0%}" if queries else text("numbers.none")
-    share = hits / queries if queries else 0.0
-    beside = text("numbers.of", n=hits, total=queries)
-    return _number(text, "hit_rate", value, share=share, beside=beside)
-
-
-def _number(
-    text: Text, name: str, value: str, *, share: float | None = None, beside: str = ""
-) -> dict[str, Any]:
+def _row(name: str, now: StepNumbers, column: Sequence[float], text: Text) -> dict[str, Any]:
+    quantity = QUANTITIES[name]
+    ratio = quantity.read(now)
     return {
-        "name": text.named("number", name),
-        "value": value,
-        "share": share,
-        "beside": beside,
+        "key": name,
+        "label": text.named("number", name),
+        "value": _value(quantity.value(now), quantity, text),
+        "beside": _beside(ratio, quantity, text),
+        "name": text.named("number_name", name),
         "hint": text.named("number_hint", name),
+        "facts": _facts(ratio, column, quantity, text),
+        "points": points(column),
     }
+
+
+def points(column: Sequence[float]) -> list[int | None]:
+    """Scaled to the largest of the run; of several steps in one point the largest stands for all."""
+    top = max(column, default=0.0) or 1.0
+    stride = -(-len(column) // MAX_POINTS) or 1
+    largest = (max(column[start : start + stride]) for start in range(0, len(column), stride))
+    return [None if value == NOTHING_YET else round(TOP * value / top) for value in largest]
+
+
+def _value(value: float | None, quantity: Quantity, text: Text) -> str:
+    if value is None:
+        return text("numbers.none")
+    return _percent(value) if quantity.is_share else _short(int(value), text)
+
+
+def _percent(share: float) -> str:
+    """Never 0% for something, nor 100% for not quite all."""
+    if 0 < share < 0.01:
+        return f"{max(share, 0.001):.1%}"
+    return f"{min(share, 0.99):.0%}" if share < 1 else f"{share:.0%}"
+
+
+def _short(count: int, text: Text) -> str:
+    if count < EXACT_BELOW:
+        return f"{count:,}"
+    if count < 1_000_000:
+        return text("numbers.thousands", n=f"{count / 1_000:.3g}")
+    return text("numbers.millions", n=f"{count / 1_000_000:.3g}")
+
+
+def _beside(ratio: Ratio, quantity: Quantity, text: Text) -> str:
+    if not ratio.total:
+        return ""
+    total = _short(ratio.total, text)
+    if quantity.is_share:
+        return text("numbers.share", n=_short(ratio.amount, text), total=total)
+    return text("numbers.of", total=total)
+
+
+def _facts(ratio: Ratio, column: Sequence[float], quantity: Quantity, text: Text) -> str:
+    """The exact counts, and the highest point of the column with its step."""
+    exact = text("numbers.exact", n=ratio.amount, total=ratio.total) + " " if ratio.total else ""
+    most = max(column, default=0.0)
+    if most <= 0:
+        return exact + text("numbers.no_peak")
+    peak = text("numbers.peak", most=_value(most, quantity, text), step=column.index(most))
+    return exact + peak

@@ -1,9 +1,10 @@
 """The words of the pages, in English: vLLM's own words, short sentences, no jargon beside them."""
 
-from views.i18n import en_events
+from views.i18n import en_events, en_numbers
 
 MESSAGES: dict[str, str] = {
     **en_events.MESSAGES,
+    **en_numbers.MESSAGES,
     # The page
     "app.title": "Pagewalk",
     "app.playground": "Playground",
@@ -208,20 +209,6 @@ MESSAGES: dict[str, str] = {
     "link_state.hit": "hit",
     "link_state.cached": "in the cache",
     "link_state.absent": "not in the cache",
-    # Numbers
-    "numbers.title": "Numbers",
-    "numbers.none": "–",
-    "numbers.of": "{n:,} of {total:,}",
-    "number.usage": "cache usage",
-    "number.hit_rate": "prefix hit rate",
-    "number.tokens": "tokens / budget",
-    "number.requests": "running / waiting",
-    "number.preemptions": "preemptions",
-    "number_hint.usage": "vllm:kv_cache_usage_perc: blocks that somebody holds, of the usable ones. Free blocks may still remember their content.",
-    "number_hint.hit_rate": "vllm:prefix_cache_hits of vllm:prefix_cache_queries: tokens found, of tokens looked up, since the run began. A request that is refused and tries again is counted again.",
-    "number_hint.tokens": "Tokens scheduled in this step, of max_num_batched_tokens.",
-    "number_hint.requests": "vllm:num_requests_running and vllm:num_requests_waiting",
-    "number_hint.preemptions": "vllm:num_preemptions: a preempted request loses its blocks and computes again.",
     # One block
     "block.none": "One block",
     "block.hint": "Click a block anywhere to see what is in it.",

@@ -48,7 +48,7 @@ def stage(run: Run) -> None:
 def _story(run: Run, moment: Moment, text: Text) -> None:
     payload = narration(run.trace, session.choices().cursor, text, is_idle=run.is_idle)
     piece("narration", payload, on_chosen_change=partial(session.note, "narration", "chosen"))
-    piece("numbers", numbers(moment, text))
+    piece("numbers", numbers(run.trace, moment, session.choices().cursor, text))
 
 
 def _is_past(run: Run) -> bool:
