@@ -97,6 +97,10 @@ ROOMS: dict[str, Room] = {
         ),
         packages=("plotly", "networkx"),
     ),
+    # A hash is recomputed from its inputs by the engine's own pure functions.
+    "views.figures.hash_inputs": Room(
+        ours=("views.figures", "engine.trace", "engine.core.block_hash")
+    ),
     "views.pages": PAGE,
     "views.widgets": PAGE,
     "views.components": PAGE,

@@ -1,10 +1,11 @@
 """The words of the pages, in English: vLLM's own words, short sentences, no jargon beside them."""
 
-from views.i18n import en_events, en_numbers
+from views.i18n import en_events, en_numbers, en_tree
 
 MESSAGES: dict[str, str] = {
     **en_events.MESSAGES,
     **en_numbers.MESSAGES,
+    **en_tree.MESSAGES,
     # The page
     "app.title": "Pagewalk",
     "app.playground": "Playground",
