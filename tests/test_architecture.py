@@ -76,7 +76,19 @@ ROOMS: dict[str, Room] = {
     "engine.conformance": SCRIPTED._replace(ours=(*SCRIPTED.ours, "engine.recorded_run")),
     # The command line runs what the page runs: a live source, imported once a model is wanted.
     "engine.__main__": SCRIPTED._replace(ours=(*SCRIPTED.ours, "engine.sources.live")),
-    "engine.questions": Room(ours=("engine.trace", "engine.core.block_hash")),
+    # What the engine would do is asked of its own rules, never written a second time.
+    "engine.questions": Room(
+        ours=(
+            "engine.questions",
+            "engine.trace",
+            "engine.config",
+            "engine.core.admission",
+            "engine.core.block_hash",
+            "engine.core.block_pool",
+            "engine.core.coordinator",
+            "engine.core.kv_cache_spec",
+        )
+    ),
     "engine.sources": Room(ours=("engine",), packages=("zmq", "msgspec")),
     "lessons": Room(
         ours=("lessons", "engine.trace", "engine.workload", *SETTINGS), packages=("msgspec",)

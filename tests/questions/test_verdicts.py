@@ -1,0 +1,93 @@
+"""Verdicts on the lookups of all recorded runs, and that nothing younger leaks into them."""
+
+import pytest
+
+from engine.questions.lookup import Query, query_of_tokens
+from engine.questions.miss import why_miss, why_would_miss
+from engine.questions.reasons import Diverges, FullHit, Parting, ShorterThanBlock
+from engine.trace.codec import encode_trace, read_trace
+from engine.trace.state import Cursor
+from tests.questions.builders import lookups, request, run
+from tests.views.runs import NAMES, golden_trace
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_lookup_of_a_recorded_run_is_explained_as_it_happened(name):
+    trace = golden_trace(name)
+    for cursor, event in lookups(trace):
+        found = why_miss(trace, cursor, event.request_id)
+        assert found is not None
+        assert found.found.num_hit_tokens == event.num_hit_tokens
+        assert found.reasons
+        if isinstance(found.reason, FullHit):
+            assert event.num_tokens - event.num_hit_tokens == found.reason.num_rest_tokens
+        if found.parting is not None:
+            assert_shared(trace.at(cursor), event.request_id, found.parting)
+
+
+def assert_shared(state, request_id, parting):
+    own, other = state.requests[request_id].token_ids, state.requests[parting.request_id].token_ids
+    at = parting.num_shared_tokens
+    assert own[:at] == other[:at]
+    assert parting.token_id == (own[at] if at < len(own) else None)
+    assert parting.other_token_id == (other[at] if at < len(other) else None)
+    both_end = at == len(own) == len(other)
+    assert both_end or parting.token_id != parting.other_token_id
+
+
+@pytest.mark.parametrize("name", ["fuzz_00", "fuzz_33", "multi_turn_chat", "reset_cache"])
+def test_nothing_after_the_lookup_changes_its_verdict(name):
+    """The same question to a trace that ends right before the lookup."""
+    whole = golden_trace(name)
+    for cursor, event in list(lookups(whole))[::7]:
+        cut = type(whole)(whole.header)
+        cut.extend(whole.events_before(cursor))
+        assert why_miss(cut, cut.last, event.request_id) == why_miss(
+            whole, cursor, event.request_id
+        )
+
+
+def test_an_admitted_request_keeps_its_verdict_while_the_run_goes_on():
+    trace = golden_trace("doc_example")
+    first = why_miss(trace, trace.after_update(3), "request1")
+    assert first == why_miss(trace, trace.last, "request1")
+    assert first is not None
+    assert not first.is_forecast
+
+
+def test_a_trace_that_grows_is_asked_again():
+    whole = golden_trace("doc_example")
+    grown = type(whole)(whole.header)
+    events = whole.events_from(0)
+    grown.extend(events[:40])
+    assert why_miss(grown, grown.last, "request2") is None
+    grown.extend(events[40:])
+    assert why_miss(grown, grown.last, "request2") == why_miss(whole, whole.last, "request2")
+
+
+def test_who_is_unknown_or_left_before_a_lookup_gets_no_verdict():
+    early = request("early", range(1, 16), output=[1] * 9)
+    trace = run(early, request("gone", range(5), step=1, abort_step=3), max_num_seqs=1)
+    assert why_miss(trace, trace.last, "nobody") is None
+    assert why_miss(trace, trace.last, "gone") is None
+
+
+def test_typed_tokens_are_judged_like_a_request():
+    trace = golden_trace("doc_example")
+    query = query_of_tokens(trace.at(trace.last), [*range(1, 11), 77, 78])
+    assert query is not None
+    found = why_would_miss(trace, trace.last, query)
+    assert found.is_forecast
+    assert found.request_id is None
+    assert found.reasons == (Diverges(Parting("request0", 10, 77, 11), 2, 1),)
+    too_short = why_would_miss(trace, trace.last, Query([1], []))
+    assert too_short.reasons == (ShorterThanBlock(1, 4),)
+
+
+def test_a_file_answers_as_the_run_did():
+    trace = golden_trace("lru_eviction")
+    read = read_trace(encode_trace(trace)).trace
+    assert read is not None
+    for cursor, event in lookups(trace):
+        place = Cursor(*cursor)
+        assert why_miss(read, place, event.request_id) == why_miss(trace, place, event.request_id)
