@@ -53,13 +53,32 @@ const thing = (node, kind) => {
 };
 const kindOf = (node) => node.dataset.select ?? (node.dataset.token !== undefined ? "token" : node.dataset.block !== undefined ? "block" : node.dataset.hash !== undefined ? "hash" : "request");
 const same = (one, other) => Boolean(one && other) && KINDS.every((name) => one[name] === other[name]);
-// The names under which one element is known: a token's is not its request's.
-const namesOf = ({ block, hash, request, token }) => [
-  block !== undefined && `b${block}`, hash !== undefined && `h${hash}`, token !== undefined ? `t${token} ${request}` : request !== undefined && `r${request}`,
-].filter(Boolean);
+// The names under which one element is known: a token's is not its request's. Read from attributes: `dataset` is slow.
+const NAMES = ["data-block", "data-hash", "data-request", "data-token"];
+const named = ([block, hash, request, token]) => {
+  const names = [];
+  if (block != null) names.push(`b${block}`);
+  if (hash != null) names.push(`h${hash}`);
+  if (request != null) names.push(token != null ? `t${token} ${request}` : `r${request}`);
+  return names;
+};
+const namesOf = ({ block, hash, request, token }) => named([block, hash, request, token]);
 const linked = (root) => {
-  if (!links.has(root)) links.set(root, { lit: {}, what: null, named: new Map(), marked: [] });
+  if (!links.has(root)) links.set(root, { root, lit: {}, what: null, index: null, hovered: [], lighted: new Map() });
   return links.get(root);
+};
+// What stands for each name; made when it is first asked for after a change.
+const standing = (known, name) => {
+  if (!known.index) {
+    known.index = new Map();
+    for (const node of known.root.querySelectorAll(NAMED)) {
+      for (const each of named(NAMES.map((about) => node.getAttribute(about)))) {
+        const nodes = known.index.get(each);
+        if (nodes) nodes.push(node); else known.index.set(each, [node]);
+      }
+    }
+  }
+  return known.index.get(name) ?? [];
 };
 const hear = (root) => {
   const known = linked(root);
@@ -75,31 +94,33 @@ const hear = (root) => {
 const onHover = (root, show) => { hear(root).show = show; };
 const pointAt = (what) => window.dispatchEvent(new CustomEvent("pagewalk-hover", { detail: what ?? null }));
 const hover = (known) => {
-  known.marked.forEach((node) => node.removeAttribute("data-hover"));
-  known.marked = known.what ? namesOf(known.what).flatMap((name) => known.named.get(name) ?? []) : [];
-  known.marked.forEach((node) => node.setAttribute("data-hover", "true"));
+  known.hovered.forEach((node) => node.removeAttribute("data-hover"));
+  known.hovered = known.what ? namesOf(known.what).flatMap((name) => standing(known, name)) : [];
+  known.hovered.forEach((node) => node.setAttribute("data-hover", "true"));
 };
 // A token brings its block along, so that a pointer on it finds where its K and V lie.
 const pointed = (node) => {
   const what = thing(node, kindOf(node)), block = what.token === undefined ? undefined : node.closest("[data-block]")?.dataset.block;
   return block === undefined ? what : { ...what, block: Number(block) };
 };
+const lighted = (known) => {
+  const { own = {}, blocks = [], hashes = [], requests = [], tokens = [] } = known.lit, found = new Map();
+  const light = (names, is, kind) => names.forEach((name) => standing(known, name).forEach((node) => { if (is(kindOf(node))) found.set(node, kind); }));
+  light([...blocks.map((id) => `b${id}`), ...hashes.map((hash) => `h${hash}`)], (kind) => kind !== "token", "linked");
+  light(requests.map((id) => `r${id}`), (kind) => kind === "request", "linked");
+  for (const [id, start, stop] of tokens) for (let at = start; at < stop; at++) light([`t${at} ${id}`], (kind) => kind === "token", "linked");
+  light(namesOf(own), (kind) => own[kind] !== undefined && (kind !== "request" || own.token === undefined), "own");
+  return found;
+};
 // Marks everything again; a component that adds or removes elements by itself calls it.
 function relight(root) {
-  const known = linked(root), { own = {}, blocks = [], hashes = [], requests = [], tokens = [] } = known.lit;
-  const bright = new Set([...blocks.map((id) => `b${id}`), ...hashes.map((hash) => `h${hash}`)]), asked = new Set(requests), spans = new Map();
-  tokens.forEach(([id, start, stop]) => spans.set(id, [...(spans.get(id) ?? []), [start, stop]]));
-  known.named = new Map();
-  for (const node of root.querySelectorAll(NAMED)) {
-    const about = node.dataset, kind = kindOf(node), names = namesOf(about);
-    for (const name of names) { const nodes = known.named.get(name); if (nodes) nodes.push(node); else known.named.set(name, [node]); }
-    const isLinked = kind === "token" ? spans.size > 0 && (spans.get(about.request) ?? []).some(([start, stop]) => start <= about.token && about.token < stop)
-      : names.some((name) => bright.has(name)) || (kind === "request" && asked.has(about.request));
-    const isOwn = own[kind] !== undefined && same(own, thing(node, kind)), lit = isOwn ? "own" : isLinked ? "linked" : undefined;
-    if (about.lit !== lit) attr(node, "data-lit", lit);
-    if (about.select && node.tagName === "BUTTON") attr(node, "aria-pressed", String(isOwn));
-  }
-  known.marked.forEach((node) => node.removeAttribute("data-hover")); known.marked = []; hover(known);
+  const known = linked(root), before = known.lighted;
+  known.index = null; known.lighted = lighted(known);
+  const mark = (node, lit) => { attr(node, "data-lit", lit); if (node.hasAttribute("aria-pressed")) attr(node, "aria-pressed", String(lit === "own")); };
+  root.querySelectorAll("button[data-select]:not([aria-pressed])").forEach((node) => node.setAttribute("aria-pressed", "false"));
+  before.forEach((_, node) => { if (!known.lighted.has(node)) mark(node); });
+  known.lighted.forEach((lit, node) => mark(node, lit));
+  if (known.what || known.hovered.length) hover(known);
 }
 function link(root, data, send) {
   const known = hear(root); known.lit = data.lit ?? {}; known.send = send;
