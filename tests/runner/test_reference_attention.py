@@ -41,6 +41,33 @@ def test_a_lone_decode_is_right_whether_its_blocks_stand_in_a_row_or_not(dtype):
             assert_right(case, window)
 
 
+@pytest.mark.parametrize("head_size", [1, 5, 8, 64, 65])
+@pytest.mark.parametrize(("num_kv_heads", "group"), [(1, 1), (1, 7), (3, 1), (3, 3)])
+@pytest.mark.parametrize("dtype", list(TOLERANCES))
+def test_a_lone_decode_is_right_for_any_heads_and_ready_to_be_viewed(
+    dtype, num_kv_heads, group, head_size
+):
+    shape = {"num_kv_heads": num_kv_heads, "group": group, "head_size": head_size}
+    for tables in ([[1, 2, 3, 4]], [[2, 1, 4, 3]]):
+        for window in (None, 1, 6):
+            case = Scattered([(13, 1)], 4, dtype=dtype, tables=tables, **shape)
+            assert_right(case, window)
+            assert attend(case, window).is_contiguous()
+
+
+@pytest.mark.parametrize("tables", [[[1, 2, 3, 4]], [[2, 1, 4, 3]]])
+def test_a_lone_decode_writes_its_slot_and_no_other(tables):
+    case = Scattered([(13, 1)], 4, tables=tables)
+    before = case.kv_cache.clone()
+    attend(case, window=6)
+    slot = int(case.batch.slot_mapping[0])
+    after, earlier = case.kv_cache.flatten(1, 2), before.flatten(1, 2)
+    assert torch.equal(after[0, slot], case.keys[0][13])
+    assert torch.equal(after[1, slot], case.values[0][13])
+    after[:, slot] = earlier[:, slot]
+    assert torch.equal(after.nan_to_num(7), earlier.nan_to_num(7))
+
+
 @pytest.mark.parametrize("block_size", BLOCK_SIZES)
 def test_a_chunk_is_right_at_every_block_edge(block_size):
     edges = (1, block_size - 1, block_size, block_size + 1)

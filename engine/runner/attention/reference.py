@@ -68,31 +68,27 @@ def write_kv(key: Tensor, value: Tensor, kv_cache: Tensor, slot_mapping: Tensor)
 def _write_and_see_one(
     key: Tensor, value: Tensor, kv_cache: Tensor, lone: LoneDecode
 ) -> tuple[Tensor, Tensor]:
-    """Write one row, and what it sees: [num_slots, num_kv_heads, head_size] twice, views where
+    """Write one row, and what it sees: [num_kv_heads, 1, num_slots, head_size] twice, views where
     the blocks stand in a row. A copy converts, so nothing is cast before."""
-    keys, values = kv_cache.view(2, -1, *key.shape[1:]).unbind(0)
-    keys.narrow(0, lone.slot, 1).copy_(key)
-    values.narrow(0, lone.slot, 1).copy_(value)
+    shape = (2, -1, 1, *key.shape[1:])
+    slots = kv_cache.view(shape)  # [2, num_slots, 1, num_kv_heads, head_size]
+    key_slot, value_slot = slots.narrow(1, lone.slot, 1).unbind(0)
+    key_slot.copy_(key)
+    value_slot.copy_(value)
     if lone.block_ids is not None:
-        gathered = kv_cache.index_select(1, lone.block_ids)
-        keys, values = gathered.view(2, -1, *key.shape[1:]).unbind(0)
-    first, num_slots = lone.first_slot, lone.num_slots
-    return keys.narrow(0, first, num_slots), values.narrow(0, first, num_slots)
+        slots = kv_cache.index_select(1, lone.block_ids).view(shape)
+    seen = slots.narrow(1, lone.first_slot, lone.num_slots).permute(0, 3, 2, 1, 4)
+    keys, values = seen.unbind(0)
+    return keys, values
 
 
 def _attend_one(query: Tensor, keys: Tensor, values: Tensor, scale: float) -> Tensor:
-    """`query` [1, num_heads, head_size]"""
-    num_kv_heads, head_size = keys.shape[1:]
-    folded = query.to(keys.dtype).view(1, num_kv_heads, -1, head_size)
-    out = scaled_dot_product_attention(
-        folded, keys.transpose(0, 1).unsqueeze(0), values.transpose(0, 1).unsqueeze(0), scale=scale
-    )
-    # the kernel's layout is not ours: one copy brings back both layout and dtype
-    return (
-        torch.empty(folded.shape, dtype=query.dtype, device=query.device)
-        .copy_(out)
-        .view(query.shape)
-    )
+    """`query` [1, num_heads, head_size]. KV heads take the place of the batch: then the kernel's
+    output lies in our order, and needs no copy."""
+    num_kv_heads, _, _, head_size = keys.shape
+    folded = query.to(keys.dtype).view(num_kv_heads, 1, -1, head_size)
+    out = scaled_dot_product_attention(folded, keys, values, scale=scale)
+    return out.reshape(query.shape).to(query.dtype)
 
 
 def _attend_decodes(query: Tensor, kv_cache: Tensor, decode: DecodeBatch, scale: float) -> Tensor:
