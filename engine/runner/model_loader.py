@@ -22,7 +22,7 @@ from engine.runner.attention.backend import choose_backend
 from engine.runner.fused_layers import fuse_layers
 from engine.runner.gguf_file import READ_ERRORS, converted_folder, file_identity
 from engine.runner.model_folder import Progress, say_nothing
-from engine.runner.packed_linear import TORCH, choose_kernel, pack_linears
+from engine.runner.packed_linear import TORCH, kernel_for, pack_linears
 from engine.runner.tokenizer import Tokenizer
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -135,13 +135,13 @@ def assemble(
 
 def _replace_linears(stock: Any) -> str:
     """Pack, and where it is known how, fuse the linear layers; says how they are computed now."""
-    kernel = choose_kernel(stock.get_output_embeddings().weight)
+    kernel = kernel_for(stock)
     if kernel is TORCH:
         return kernel.name
-    if kernel.widens:
-        stock.float()  # what is not packed: embeddings, norms; their values stay those of the dtype
     fused = fuse_layers(stock, kernel)
     pack_linears(stock, kernel)
+    if kernel.widens:
+        stock.float()  # what is not packed: embeddings, norms; their values stay those of the dtype
     return f"{kernel.name}-fused" if fused else kernel.name
 
 

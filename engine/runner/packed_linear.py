@@ -9,12 +9,15 @@ by dtype and processor:
     torch      whatever the others cannot do, and every other device
 
 A bfloat16 weight fits a float16 exactly from 6e-5 up, and below with an error of 3e-8: far less
-than the rounding that bfloat16 activations would bring. Both kernels are private operators of
-torch, so each is tried on a weight of the model before it is trusted.
+than the rounding that bfloat16 activations would bring. A layer with a weight beyond float16 is
+multiplied by torch in float32, beside others that FBGEMM multiplies. Both kernels are private
+operators of torch, so each is tried on a weight of the model before it is trusted.
 
 vLLM 0.17.1: model_executor/layers/utils.py dispatch_cpu_unquantized_gemm
 """
 
+import functools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -41,15 +44,23 @@ TORCH = Kernel("torch", widens=False)
 
 
 class PackedLinear(nn.Module):
-    """nn.Linear with its weight in a kernel's own layout. The original weight is not kept."""
+    """nn.Linear with its weight in a kernel's own layout. The original weight is not kept.
+
+    Where the weight does not fit the kernel, torch multiplies by it, between activations of the
+    dtype that the kernel works with.
+    """
 
     def __init__(self, weight: Tensor, bias: Tensor | None, kernel: Kernel) -> None:
         """`weight` [out_features, in_features], as nn.Linear has it."""
         super().__init__()
         self.out_features, self.in_features = weight.shape
-        self.kernel_name = kernel.name
         self.bias = None if bias is None else nn.Parameter(bias.detach(), requires_grad=False)
-        self.multiply = _multiplication(weight.detach(), self.bias, kernel)
+        weight, bias = weight.detach(), None if bias is None else bias.detach()
+        if not _fits(weight, kernel):
+            weight, bias = weight.float(), None if bias is None else bias.float()
+            kernel = TORCH
+        self.kernel_name = kernel.name
+        self.multiply = _multiplication(weight, bias, kernel)
 
     def forward(self, x: Tensor) -> Tensor:
         if x.shape[-2] == 0:  # nobody samples: no rows of logits
@@ -58,6 +69,14 @@ class PackedLinear(nn.Module):
 
     def extra_repr(self) -> str:
         return f"{self.in_features}, {self.out_features}, kernel={self.kernel_name}"
+
+
+def kernel_for(model: nn.Module) -> Kernel:
+    """The best kernel for the linear layers of `model`, tried on the first that fits any."""
+    weights = (layer.weight for layer in model.modules() if type(layer) is nn.Linear)
+    fitting = (weight for weight in weights if _fits(weight, FBGEMM))
+    tried = next(fitting, None)
+    return TORCH if tried is None else choose_kernel(tried)
 
 
 def choose_kernel(weight: Tensor) -> Kernel:
@@ -76,7 +95,7 @@ def pack_linears(model: nn.Module, kernel: Kernel) -> None:
         return
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
-            if type(child) is nn.Linear and _fits(child.weight, kernel):
+            if type(child) is nn.Linear:
                 setattr(parent, name, PackedLinear(child.weight, child.bias, kernel))
 
 
@@ -130,10 +149,26 @@ def _multiplication(
 
 
 def _fbgemm(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
-    wide_bias = None if bias is None else bias.detach().float()
-    packed = torch.ops.quantized.linear_prepack_fp16(weight.float(), wide_bias)
-    multiply = torch.ops.quantized.linear_dynamic_fp16.default._op  # the call without Python around
-    return lambda x: multiply(x, packed)
+    """FBGEMM has two ways in, and both give the same numbers. The one shares a multiplication out
+    to the threads; the other does not, and costs several microseconds less a call."""
+    wide_bias = None if bias is None else bias.float()
+    if torch.get_num_threads() > 1:
+        shared = torch.ops.quantized.linear_prepack_fp16(weight.float(), wide_bias)
+        multiply_shared = torch.ops.quantized.linear_dynamic_fp16.default._op  # no Python around
+        return lambda x: multiply_shared(x, shared)
+    _let_fbgemm_warn()
+    packed = torch.fbgemm_pack_gemm_matrix_fp16(weight.float())
+    multiply = torch.fbgemm_linear_fp16_weight_fp32_activation
+    return lambda x: multiply(x, packed, wide_bias)
+
+
+@functools.cache
+def _let_fbgemm_warn() -> None:
+    """Torch says once a process that the direct way will go some day. The versions are pinned."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        packed = torch.fbgemm_pack_gemm_matrix_fp16(torch.zeros(1, 1))
+        torch.fbgemm_linear_fp16_weight_fp32_activation(torch.zeros(1, 1), packed, None)
 
 
 def _onednn(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from engine.runner.fused_layers import FusedLayer, fuse_layers, turn
+from engine.runner.fused_layers import FusedLayer, FusedNorm, WidenedNorm, fuse_layers, turn
 from engine.runner.packed_linear import (
     FBGEMM,
     ONEDNN,
@@ -13,12 +13,14 @@ from engine.runner.packed_linear import (
     PackedLinear,
     choose_kernel,
     fuse,
+    kernel_for,
     pack_linears,
 )
-from tests.runner.builders import build_loaded, build_stock
+from tests.runner.builders import answers, build_loaded, build_stock, random_prompt
 
 ROWS = (0, 1, 2, 7, 8, 33, 130)
-HAS_FBGEMM = choose_kernel(torch.ones(8, 8, dtype=torch.bfloat16)) is not TORCH
+HAS_FBGEMM = choose_kernel(torch.ones(8, 8, dtype=torch.bfloat16)) is FBGEMM
+needs_fbgemm = pytest.mark.skipif(not HAS_FBGEMM, reason="bfloat16 is not packed by FBGEMM here")
 
 
 def kernels(dtype: torch.dtype) -> list[Kernel]:
@@ -64,6 +66,106 @@ def test_a_tiny_bfloat16_weight_keeps_its_value_to_3e_8():
     x = torch.eye(8, dtype=torch.float32 if kernel.widens else torch.bfloat16)
     found = PackedLinear(weight, None, kernel)(x[None])[0].float()
     assert float((found - weight.float().T).abs().max()) < 5e-8
+
+
+def with_threads(num_threads: int, weight: torch.Tensor, bias: torch.Tensor | None) -> PackedLinear:
+    before = torch.get_num_threads()
+    torch.set_num_threads(num_threads)
+    try:
+        return PackedLinear(weight, bias, FBGEMM)
+    finally:
+        torch.set_num_threads(before)
+
+
+@needs_fbgemm
+@pytest.mark.parametrize("has_bias", [True, False])
+@pytest.mark.parametrize("shape", [(1, 1), (40, 24), (960, 576), (1537, 577)])
+def test_one_thread_and_several_multiply_alike(shape, has_bias):
+    torch.manual_seed(0)
+    weight = (torch.randn(shape) * 0.1).bfloat16()
+    bias = torch.randn(shape[0]).bfloat16() if has_bias else None
+    alone, shared = with_threads(1, weight, bias), with_threads(2, weight, bias)
+    for rows in ROWS:
+        x = torch.randn(1, rows, shape[1])
+        assert alone(x).shape == shared(x).shape
+        assert torch.allclose(alone(x), shared(x), rtol=1e-5, atol=1e-5)
+
+
+@needs_fbgemm
+def test_the_direct_way_into_fbgemm_is_quiet(recwarn):
+    with_threads(1, torch.ones(8, 8, dtype=torch.bfloat16), None)(torch.ones(1, 1, 8))
+    assert not list(recwarn)
+
+
+@needs_fbgemm
+@pytest.mark.parametrize("architecture", ["Llama", "Qwen3"])
+@pytest.mark.parametrize("name", ["q_proj", "up_proj", "down_proj", "lm_head"])
+def test_one_layer_beyond_float16_is_multiplied_by_torch_and_the_others_by_fbgemm(
+    architecture, name
+):
+    def build():
+        stock = build_stock(architecture, tie_word_embeddings=False)
+        layers = {path.rpartition(".")[2]: layer for path, layer in stock.named_modules()}
+        with torch.no_grad():
+            layers[name].weight[1, 2] = 1e5
+        return stock.bfloat16()
+
+    stock = build()
+    assert kernel_for(stock) is FBGEMM
+    loaded = build_loaded(stock)
+    packed = [layer for layer in loaded.model.modules() if type(layer) is PackedLinear]
+    assert [layer.kernel_name for layer in packed].count("torch") == 1
+    assert {layer.kernel_name for layer in packed} == {"torch", FBGEMM.name}
+    prompt = random_prompt(9)
+    wide = build_loaded(build().float())
+    assert answers(loaded, [prompt])[0][0] == answers(wide, [prompt])[0][0]
+
+
+def test_a_model_whose_first_layer_does_not_fit_still_finds_its_kernel():
+    stock = build_stock().bfloat16()
+    expected = kernel_for(stock)
+    with torch.no_grad():
+        stock.model.layers[0].self_attn.q_proj.weight.fill_(1e6)
+    assert kernel_for(stock) is expected
+    assert kernel_for(nn.ReLU()) is TORCH
+
+
+def test_a_float32_norm_is_bit_by_bit_the_stock_one_for_one_row_as_for_many():
+    from transformers.models.llama.modeling_llama import LlamaRMSNorm
+
+    torch.manual_seed(0)
+    for size in (8, 576, 577):
+        stock = LlamaRMSNorm(size, eps=1e-5)
+        nn.init.normal_(stock.weight)
+        rows = torch.randn(1, 33, size) * 5
+        found = FusedNorm(stock)(rows)
+        assert torch.equal(found, stock(rows))
+        for index in range(33):
+            row = rows[:, index : index + 1]
+            assert torch.equal(FusedNorm(stock)(row), found[:, index : index + 1])
+
+
+def test_a_widened_norm_is_right_to_the_last_bits_for_one_row_as_for_many():
+    from transformers.models.llama.modeling_llama import LlamaRMSNorm
+
+    torch.manual_seed(0)
+    stock = LlamaRMSNorm(576, eps=1e-5)
+    nn.init.normal_(stock.weight)
+    norm = WidenedNorm(stock.bfloat16())
+    stock.float()
+    for rows in (0, 1, 2, 9):
+        for scale in (0.0, 1e-3, 1.0, 1e3):
+            x = torch.randn(1, rows, 576) * scale
+            assert torch.allclose(norm(x), stock(x), rtol=1e-6, atol=1e-6)
+
+
+def test_only_a_model_that_is_widened_has_widened_norms():
+    def norms(loaded):
+        return {type(m) for m in loaded.model.modules() if isinstance(m, FusedNorm)}
+
+    assert WidenedNorm not in norms(build_loaded(build_stock()))
+    if HAS_FBGEMM:
+        assert norms(build_loaded(build_stock().bfloat16())) == {WidenedNorm}
 
 
 def test_fused_layers_stand_side_by_side():
