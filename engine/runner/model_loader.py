@@ -6,7 +6,7 @@ python -m engine.runner.model_loader [MODEL]     convert (at set-up) and load on
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from engine.runner.architecture import ask_stock, check_config, try_attention
 from engine.runner.attention.backend import choose_backend
 from engine.runner.fused_layers import fuse_layers
 from engine.runner.gguf_file import READ_ERRORS, converted_folder, file_identity
+from engine.runner.huge_pages import huge_pages_for_new_memory
 from engine.runner.model_folder import Progress, say_nothing
 from engine.runner.packed_linear import TORCH, kernel_for, pack_linears
 from engine.runner.tokenizer import Tokenizer
@@ -83,18 +84,19 @@ def load_model(
     chosen_dtype = _choose_dtype(dtype, chosen_device)
     if num_threads is not None:
         _set_threads(num_threads)
-    with _quiet_transformers():
-        place, name = _find(model, progress)
-        progress("loading the model", 0.0)
-        try:
-            config, stock, pretrained = _read(place, chosen_dtype, progress)
-            stock = stock.to(chosen_device)
-        except READ_ERRORS as error:
-            if isinstance(error, PagewalkError):
-                raise
-            raise SourceError(_why_not(place, name, error)) from error
-    progress("checking the model", 0.8)
-    loaded = assemble(stock, pretrained, name=name, config=config)
+    with huge_pages_for_new_memory() if chosen_device.type == "cpu" else nullcontext():
+        with _quiet_transformers():
+            place, name = _find(model, progress)
+            progress("loading the model", 0.0)
+            try:
+                config, stock, pretrained = _read(place, chosen_dtype, progress)
+                stock = stock.to(chosen_device)
+            except READ_ERRORS as error:
+                if isinstance(error, PagewalkError):
+                    raise
+                raise SourceError(_why_not(place, name, error)) from error
+        progress("checking the model", 0.8)
+        loaded = assemble(stock, pretrained, name=name, config=config)
     progress("ready", 1.0)
     return loaded
 
