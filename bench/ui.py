@@ -1,0 +1,170 @@
+"""`make bench-ui`: from a click to the painted picture, in a real Chromium on the real server.
+
+A run of scripted tokens fills about half of a pool of 64, 1,024 or 131,928 blocks. The clock runs in
+the page: from the click on a button of the transport, or on the slider, until the words of the new
+moment stand there and the next frame was painted. The transport is drawn last, so everything
+else is there then.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench.measure import OtherLoad, machine, print_table, rounded
+
+ROOT = Path(__file__).parents[1]
+POOLS = (64, 1_024, 131_928)
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
+VIEWPORT = {"width": 1440, "height": 900}
+SECONDS_TO_START = 60
+LONG_MS = 60_000
+
+# Finds the transport through the shadow roots of the components.
+FIND = """
+window.deep = (selector) => { for (const host of document.querySelectorAll("*")) {
+  const found = host.shadowRoot?.querySelector(selector); if (found) return found; } return null; };
+window.painted = (act) => new Promise((done, fail) => {
+  const where = deep(".where"), before = where.textContent, began = performance.now();
+  setTimeout(() => fail(new Error(`no picture after "${before}"`)), 30000);
+  const look = () => where.textContent === before ? requestAnimationFrame(look)
+    : requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - began)));
+  act(); requestAnimationFrame(look);
+});
+window.press = (name) => painted(() => deep(`button[data-name=${name}]`).click());
+window.slide = (position) => painted(() => {
+  const slider = deep("input.slider"); slider.value = position;
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+});
+"""
+
+
+@contextmanager
+def server(num_blocks: int) -> Iterator[str]:
+    """The address of a freshly started server that has answered its health check."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "bench/ui_app.py"]
+    options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
+    process = subprocess.Popen(
+        [*command, *options, "--", str(num_blocks)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _wait_for(url)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _wait_for(url: str) -> None:
+    until = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < until:
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1):
+                return
+        except OSError:
+            time.sleep(0.02)
+    raise SystemExit(f"the server did not answer in {SECONDS_TO_START} s")
+
+
+class Measured:
+    """Milliseconds of one pool size."""
+
+    def __init__(self) -> None:
+        self.first_picture_s = 0.0
+        self.steps_ms: list[float] = []
+        self.jumps_ms: list[float] = []
+
+
+def measure(browser: Any, num_blocks: int, *, num_steps: int, num_jumps: int) -> Measured:
+    found = Measured()
+    with server(num_blocks) as url:
+        context = browser.new_context(viewport=VIEWPORT)
+        page = context.new_page()
+        page.set_default_timeout(LONG_MS)
+        began = time.perf_counter()
+        page.goto(url)
+        page.locator(".where").wait_for()
+        found.first_picture_s = time.perf_counter() - began
+        page.evaluate(FIND)
+        last = int(page.evaluate("Number(deep('input.slider').max)"))
+        page.evaluate(f"slide({last // 2})")
+        for number in range(num_steps + 4):  # the first few warm up
+            name = "forward" if number % 4 < 2 else "back"
+            took = page.evaluate(f"press('{name}')")
+            found.steps_ms += [took] if number >= 4 else []
+        drawn = random.Random(0)
+        at = last // 2
+        for _ in range(num_jumps):
+            at = (at + drawn.randrange(1, last)) % last  # never the place where it stands
+            found.jumps_ms.append(page.evaluate(f"slide({at})"))
+        context.close()
+    return found
+
+
+def percentiles(values: list[float]) -> dict[str, float]:
+    ordered = sorted(values)
+    p95 = ordered[min(len(ordered) - 1, round(0.95 * (len(ordered) - 1)))]
+    return {"p50": rounded(statistics.median(ordered)), "p95": rounded(p95)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.ui", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a third of the clicks")
+    parser.add_argument("--pools", nargs="+", type=int, default=list(POOLS), metavar="NUM_BLOCKS")
+    options = parser.parse_args()
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        raise SystemExit("there is no chromium on this machine (Debian: apt-get install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    num_steps, num_jumps = (20, 12) if options.quick else (60, 40)
+    load, found = OtherLoad(), {}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        for num_blocks in options.pools:
+            found[num_blocks] = measure(
+                browser, num_blocks, num_steps=num_steps, num_jumps=num_jumps
+            )
+        browser.close()
+    _report(found, f"{num_steps} sub-steps, {num_jumps} jumps each; {machine()}")
+    print(f"  {load.sentence()} (server and browser among them)")
+    print(json.dumps(as_json(found)))
+
+
+def _report(found: dict[int, Measured], method: str) -> None:
+    rows = []
+    for num_blocks, measured in found.items():
+        step, jump = percentiles(measured.steps_ms), percentiles(measured.jumps_ms)
+        first = rounded(measured.first_picture_s)
+        rows.append((num_blocks, step["p50"], step["p95"], jump["p50"], jump["p95"], first))
+    header = ("blocks", "step p50 ms", "p95", "jump p50 ms", "p95", "first picture s")
+    print_table("Click to painted picture", method, header, rows)
+
+
+def as_json(found: dict[int, Measured]) -> dict[str, Any]:
+    return {
+        "step_ms": {str(size): percentiles(each.steps_ms) for size, each in found.items()},
+        "jump_ms": {str(size): percentiles(each.jumps_ms) for size, each in found.items()},
+        "first_picture_s": rounded(max(each.first_picture_s for each in found.values())),
+    }
+
+
+if __name__ == "__main__":
+    main()
