@@ -15,6 +15,10 @@ from views.text import LANGUAGES, Text
 # Families whose last word comes from the trace or from a table: text.named(family, name).
 FAMILIES = {
     "about": None,
+    "batch_column": None,
+    "batch_hint": None,
+    "batch_kind": None,
+    "batch_word": None,
     "block_state": None,
     "example": None,
     "key": None,
@@ -28,12 +32,23 @@ FAMILIES = {
     "number_name": None,
     "prompt": None,
     "settings": None,
+    "slot_state": None,
     "speed": None,
     "status": None,
+    "status_hint": None,
+    "timeline_status": None,
+    "timeline_word": None,
+    "timeline_zoom": None,
     "token_state": None,
     "transport": None,
 }
-COMPOSED = ("stop_reason.", "chain_stop.", "event.AdmissionStopped.", "event.RequestFinished.")
+COMPOSED = (
+    "kv_group.",
+    "stop_reason.",
+    "chain_stop.",
+    "event.AdmissionStopped.",
+    "event.RequestFinished.",
+)
 
 
 def written_keys():

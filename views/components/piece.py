@@ -14,6 +14,7 @@ from views.theme import css_variables
 
 FOLDER = Path(__file__).parent
 NAMES = (
+    "batch",
     "block",
     "chains",
     "lenses",
@@ -25,6 +26,7 @@ NAMES = (
     "queue",
     "requests",
     "tables",
+    "timeline",
     "transport",
 )
 
