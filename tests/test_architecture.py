@@ -48,6 +48,8 @@ PAGE = Room(
         "views.session",
         "views.choices",
         "views.runs",
+        "views.drafts",
+        "views.shelf",
         "views.examples",
         "engine.trace",
         "lessons",
@@ -56,6 +58,26 @@ PAGE = Room(
         *TEXTS,
     ),
     packages=("streamlit",),
+)
+
+# What the session is made of, without Streamlit and without a choice of its own.
+BEHIND_PAGES = Room(
+    ours=(
+        "views.drafts",
+        "views.runs",
+        "views.branching",
+        "views.shelf",
+        "views.examples",
+        "views.figures.moment",
+        "views.figures.selection",
+        "views.figures.until",
+        "engine.sources",
+        "engine.workload",
+        "engine.trace",
+        *SETTINGS,
+        *TEXTS,
+    ),
+    packages=("msgspec",),
 )
 
 # Module or package -> what it may import. The longest name that covers a module decides.
@@ -119,11 +141,16 @@ ROOMS: dict[str, Room] = {
     "views.session": Room(
         ours=(
             "views.choices",
+            "views.actions",
+            "views.drafts",
             "views.runs",
+            "views.branching",
+            "views.shelf",
             "views.examples",
             "views.loading",
             "views.figures.address",
             "views.figures.selection",
+            "views.figures.until",
             "engine.sources",
             "engine.workload",
             "engine.trace",
@@ -133,22 +160,12 @@ ROOMS: dict[str, Room] = {
         ),
         packages=("streamlit",),
     ),
-    # What the session is made of, without Streamlit: the runs, the examples, the model's loader.
-    "views.runs": Room(
-        ours=(
-            "views.examples",
-            "views.figures.moment",
-            "engine.sources",
-            "engine.workload",
-            "engine.trace",
-            *SETTINGS,
-            *TEXTS,
-        ),
-        packages=("msgspec",),
-    ),
-    "views.choices": Room(
-        ours=("views.runs", "views.examples", "views.figures.selection", "engine.trace")
-    ),
+    "views.runs": BEHIND_PAGES,
+    "views.drafts": BEHIND_PAGES,
+    "views.branching": BEHIND_PAGES,
+    "views.shelf": BEHIND_PAGES,
+    "views.actions": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
+    "views.choices": BEHIND_PAGES,
     "views.examples": Room(ours=("engine.workload", *SETTINGS)),
     "views.loading": Room(ours=("engine.sources", *SETTINGS)),
     "app": Room(ours=("views",), packages=("streamlit",)),

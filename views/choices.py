@@ -1,15 +1,24 @@
 """What one visitor has chosen: `session.py` keeps it, the trace holds the facts."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.trace.state import Cursor
+from views.drafts import Draft, Restart
 from views.examples import DOC_EXAMPLE
 from views.figures.selection import NOTHING, Selection
-from views.runs import Draft, Left, Restart
+from views.figures.until import Until
+from views.shelf import Left, Shelf
 
 START, NO_DRAFT = Cursor(0, 0), Draft()
 LENSES = ("tree", "batch", "timeline", "why", "block")
+
+
+class Pursuit(NamedTuple):
+    """A run on its way; `since`: what is in front of it has been searched."""
+
+    until: Until
+    since: Cursor
 
 
 @dataclass
@@ -24,7 +33,10 @@ class Choices:
     panel_is_open: bool = False
     draft: Draft = NO_DRAFT
     typed: dict[str, Any] = field(default_factory=dict)  # settings in the form, not applied yet
-    left: dict[str, Left] = field(default_factory=dict)  # example -> the run that waits there
+    shelf: Shelf = field(default_factory=Shelf)  # the run that is on and those beside it
+    left: dict[str, Left] = field(default_factory=dict)  # example -> the runs that wait there
+    pursuit: Pursuit | None = None  # the run goes on until something happens
+    num_shares: int = 0  # of that work, so that the browser asks once for each
     asked: dict[str, Any] = field(default_factory=dict)  # by the browser, not done yet
     sequence: int = 0  # of the latest target that was reached
     num_cleared: int = 0  # prompts that were added, so that the form empties itself

@@ -1,101 +1,36 @@
 """A run as a page uses it: a trace to look at, and perhaps an engine that can go on."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+import time
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-import msgspec
-
 from engine.config import EngineConfig, SamplingParams
 from engine.errors import ConfigError
+from engine.sources.branch import Plan, beginning, branch_step, plan_branch
 from engine.sources.source import LiveRun, Tokenized
-from engine.trace.events import BlocksTaken, Event, RequestAdded, TokensSampled
-from engine.trace.header import TraceHeader
+from engine.trace.events import INPUT_EVENTS, BlocksTaken
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
-from engine.workload import ScriptedRun
-from views.examples import DEFAULT_MAX_TOKENS, Example
+from views.drafts import Branch, Draft, numbers_of
+from views.examples import Example
 from views.figures.moment import num_finished_steps
+from views.figures.until import BRANCHED, DONE, Until, find_next
 from views.text import Text
 
 MAX_STEPS_AT_ONCE = 64
+SECONDS_AT_ONCE = 0.2  # then the page is drawn, and others get at the model
+PAUSE_S = 0.001  # between two steps: a lock is not fair, whoever waits for it gets it now
 _RUN_IDS = itertools.count(1)  # in this process, so that a page can tell one run from the next
 
 
-class Draft(NamedTuple):
-    """A prompt as it stands in the form: numbers are still what somebody typed."""
+class Pursued(NamedTuple):
+    """How far a run came on its way to what somebody waits for."""
 
-    text: str = ""
-    mode: str = "chat"
-    allow_special: bool = False
-    max_tokens: str = str(DEFAULT_MAX_TOKENS)
-    temperature: str = "0"
-    seed: str = "0"
-
-    @classmethod
-    def from_browser(cls, sent: Any) -> "Draft":
-        """Whatever a browser sent, as the types that a draft has."""
-        fields = dict(sent) if isinstance(sent, dict) else {}
-        return cls(
-            text=str(fields.get("text", "")),
-            mode="raw" if fields.get("mode") == "raw" else "chat",
-            allow_special=fields.get("allow_special") is True,
-            max_tokens=str(fields.get("max_tokens", DEFAULT_MAX_TOKENS)),
-            temperature=str(fields.get("temperature", "0")),
-            seed=str(fields.get("seed", "0")),
-        )
-
-    def sampling(self, text: Text) -> SamplingParams:
-        """ConfigError with a sentence for everything that is no number or out of range."""
-        return SamplingParams(
-            max_tokens=whole_number("max_tokens", self.max_tokens, text),
-            temperature=any_number("temperature", self.temperature, text),
-            seed=whole_number("seed", self.seed, text),
-        )
-
-
-def whole_number(name: str, given: str, text: Text) -> int:
-    try:
-        return int(given)
-    except ValueError as error:
-        key = "notice.not_whole" if given.strip() else "notice.blank_whole"
-        raise ConfigError(text(key, name=name, given=given[:40])) from error
-
-
-def any_number(name: str, given: str, text: Text) -> float:
-    try:
-        return float(given)
-    except ValueError as error:
-        key = "notice.not_number" if given.strip() else "notice.blank_number"
-        raise ConfigError(text(key, name=name, given=given[:40])) from error
-
-
-def numbers_of(settings: Mapping[str, Any], text: Text) -> dict[str, Any]:
-    """Settings as the engine wants them: what was typed becomes a number, or a ConfigError."""
-    return {
-        name: whole_number(name, given, text) if isinstance(given, str) else given
-        for name, given in settings.items()
-    }
-
-
-def remarks(draft: Draft, sampling: SamplingParams, num_tokens: int, text: Text) -> list[str]:
-    """What was taken otherwise than somebody may think who typed this."""
-    said = []
-    if not draft.text.strip():
-        blank = "prompt.blank_raw" if draft.mode == "raw" else "prompt.blank_chat"
-        said.append(text.count(blank if draft.text else "prompt.nothing_chat", num_tokens))
-    if sampling.temperature != float(draft.temperature):
-        given, used = draft.temperature, sampling.temperature
-        said.append(text("prompt.temperature_raised", given=given, used=used))
-    return said
-
-
-class Restart(NamedTuple):
-    """What a run begins again with: changed settings, and prompts (None: those it has)."""
-
-    settings: dict[str, Any]
-    drafts: list[Draft] | None = None
+    cursor: Cursor
+    since: Cursor  # what is in front of it has been searched
+    is_found: bool = False
+    is_over: bool = False  # the run has no more to give
 
 
 class Run:
@@ -109,15 +44,23 @@ class Run:
         live: LiveRun | None = None,
         stuck_reason: str | None = None,
         lock: AbstractContextManager[Any] | None = None,
+        script: Example | None = None,
     ) -> None:
+        """`script`: what a run without an engine repeats; `lock`: held while the model computes."""
         self.run_id = next(_RUN_IDS)
         self.trace = trace
         self.config = config
         self.live = live
-        self.asked: list[Draft] = []
+        self.script = script
+        self.drafts: dict[str, Draft] = {}  # request id -> what was typed for it
         self.num_interventions = 0  # aborts and resets: each stops the player
+        self.lock = lock
         self._stuck_reason = stuck_reason
-        self._lock = lock
+
+    @property
+    def asked(self) -> list[Draft]:
+        """What was typed for this run, in the order of the requests that came of it."""
+        return list(self.drafts.values())
 
     @property
     def can_go_on(self) -> bool:
@@ -146,6 +89,27 @@ class Run:
             return None
         return self.trace.at(self.trace.last).waiting[0]
 
+    def branch_begins_at(self, cursor: Cursor) -> int:
+        """The step before which a branch from here would begin."""
+        return branch_step(self.trace, cursor)
+
+    def plan(self, cursor: Cursor, branch: Branch, text: Text) -> Plan:
+        """What a branch from here would mean; ConfigError if its settings are wrong."""
+        return plan_branch(self.trace, cursor, numbers_of(branch.settings, text))
+
+    def is_inside_a_step(self, cursor: Cursor) -> bool:
+        """Whether a branch from here would do anew what a step has begun."""
+        step, sub_step = self.trace.clamp(cursor)
+        begins = beginning(self.trace, step)
+        return branch_step(self.trace, cursor) == step and Cursor(step, sub_step) > begins
+
+    def has_inputs_after(self, cursor: Cursor) -> bool:
+        """Whether the run was given anything that a branch from here would leave out."""
+        return any(
+            isinstance(e, INPUT_EVENTS)
+            for e in self.trace.events_from(len(self.trace.events_before(cursor)))
+        )
+
     def first_sight(self) -> Cursor:
         """Where a recorded run opens: the first blocks are just being handed out."""
         for sub_step in range(self.trace.num_sub_steps(0)):
@@ -163,7 +127,7 @@ class Run:
         request_id = self.live.add_request(
             draft.text, mode=draft.mode, sampling=sampling, allow_special=draft.allow_special
         )
-        self.asked.append(draft)
+        self.drafts[request_id] = draft
         return request_id
 
     def num_prompt_tokens(self, request_id: str) -> int:
@@ -201,12 +165,40 @@ class Run:
         """Ask the engine for one more step; False when it has none to give."""
         if not self.can_go_on or self.live is None:
             return False
-        if self._lock is None:
+        if self.lock is None:
             self.live.step()
         else:
-            with self._lock:
+            with self.lock:
                 self.live.step()
         return True
+
+    @property
+    def branch_step(self) -> int | None:
+        """Where this branch begins, as long as it still repeats what came before."""
+        return None if self.live is None else self.live.branch_step
+
+    def pursue(self, until: Until, since: Cursor) -> Pursued:
+        """Go on until it happens, or for one share of work. First what has run already is searched."""
+        ends_at = time.monotonic() + SECONDS_AT_ONCE
+        for _ in range(MAX_STEPS_AT_ONCE):
+            found = self._find(until, since)
+            if found is not None:
+                return Pursued(found, since, is_found=True)
+            since = self.trace.last
+            if not self.advance():
+                return Pursued(since, since, is_over=True)
+            if time.monotonic() > ends_at:
+                break
+            if self.lock is not None:
+                time.sleep(PAUSE_S)
+        return Pursued(self.trace.last, since)
+
+    def _find(self, until: Until, since: Cursor) -> Cursor | None:
+        if until.kind == BRANCHED:
+            return self.trace.last if self.branch_step is None else None
+        if until.kind == DONE and self.can_go_on:
+            return None  # whoever is there may finish, and more may come
+        return find_next(self.trace, since, until)
 
     def reach(self, target: dict[str, Any]) -> Cursor:
         """The cursor that a target means; beyond the end of the trace the engine goes on."""
@@ -222,42 +214,3 @@ class Run:
         while wanted >= trace.num_positions and self.advance():
             pass
         return trace.cursor_at(max(0, wanted))
-
-
-class Left(NamedTuple):
-    """A run that its visitor left for another example, and where they stood in it."""
-
-    run: Run | None
-    cursor: Cursor
-
-
-def scripted_run(example: Example, config: EngineConfig) -> Run:
-    """A scripted workload from start to end: no model, a few milliseconds."""
-    workload = example.workload(config)
-    trace = Trace(TraceHeader(config=config.to_mapping()))
-    run = ScriptedRun(workload, emit=_naming(trace.append, example.token_names))
-    reason = None
-    while not (run.is_over or reason):
-        run.step()
-        if run.engine.step_index > workload.last_input_step:
-            reason = run.engine.stuck_reason
-    return Run(trace, config, stuck_reason=reason)
-
-
-def _naming(append: Callable[[Event], None], names: Mapping[int, bytes]) -> Callable[[Event], None]:
-    """A script's tokens are numbers; their names go where a tokenizer's bytes would stand."""
-
-    def bytes_of(token_ids: Sequence[int]) -> tuple[bytes, ...]:
-        return tuple(names.get(id_, str(id_).encode()) for id_ in token_ids)
-
-    def emit(event: Event) -> None:
-        if isinstance(event, RequestAdded):
-            bytes_ = bytes_of(event.prompt_token_ids)
-            event = msgspec.structs.replace(event, prompt_token_bytes=bytes_)
-        elif isinstance(event, TokensSampled):
-            bytes_ = bytes_of(event.token_ids)
-            words = b"".join(bytes_).decode()
-            event = msgspec.structs.replace(event, token_bytes=bytes_, text=words)
-        append(event)
-
-    return emit

@@ -13,12 +13,18 @@ import streamlit as st
 from engine.config import EngineConfig
 from engine.errors import PagewalkError
 from engine.sources.source import Tokenized
-from views.choices import LENSES, START, Choices
+from engine.trace.state import Cursor
+from views import actions
+from views.branching import branch_of, scripted_run
+from views.choices import LENSES, START, Choices, Pursuit
+from views.drafts import Branch, Draft, Restart, numbers_of
 from views.examples import EXAMPLES, OWN, Example
 from views.figures import address
 from views.figures.selection import NOTHING, Selection
+from views.figures.until import BRANCHED, Until
 from views.loading import Loader, load_default_model
-from views.runs import Draft, Left, Restart, Run, numbers_of, remarks, scripted_run
+from views.runs import Run
+from views.shelf import MAX_RUNS, Left, Shelf
 from views.text import Text
 
 _CHOICES, _RUN = "choices", "run"
@@ -89,10 +95,11 @@ def _begin(config: EngineConfig, drafts: list[Draft]) -> None:
     else:
         is_known = config == chosen.config
         begun = _recorded(choices().example) if is_known else scripted_run(chosen, config)
+    cursor = begun.trace.last if chosen.needs_model else begun.first_sight()
+    choices().shelf.restart(run(), begun, cursor)
     st.session_state[_RUN] = begun
-    choices().selection = NOTHING
+    choices().selection, choices().cursor = NOTHING, cursor
     choices().typed.clear()
-    choices().cursor = begun.trace.last if chosen.needs_model else begun.first_sight()
 
 
 def _read_example() -> None:
@@ -136,82 +143,23 @@ def settle() -> bool:
     Streamlit may end a run wherever its state is touched, so that happens before the first action:
     once something was taken from the list, it is done to the end.
     """
-    chosen, begun, changed = choices(), run(), False
+    chosen, changed = choices(), False
     while chosen.asked:
+        begun = run()
         what = next(iter(chosen.asked))
         sent = chosen.asked.pop(what)
         try:
+            if what not in actions.HARMLESS:
+                chosen.pursuit = None
             changed |= ACTIONS[what](chosen, begun, sent)
         except PagewalkError as error:
             prompts = [*begun.asked, chosen.draft] if begun else []
             refused = sent if isinstance(sent, Restart) else Restart({}, prompts)
-            chosen.refused = refused if error.code == "oversized" else None
+            has_way_out = error.code == "oversized" and what not in ("branched", "added_here")
+            chosen.refused = refused if has_way_out else None
             chosen.say("error", str(error))
             changed = True
     return changed
-
-
-def _go_to(chosen: Choices, begun: Run | None, target: Any) -> bool:
-    """A target that was meant for the run before is over; a note ends where one goes on."""
-    if begun is not None and isinstance(target, dict):
-        chosen.sequence = int(target.get("sequence", chosen.sequence))
-        if target.get("run", begun.run_id) == begun.run_id:
-            chosen.cursor = begun.reach(target)
-            chosen.notices.pop("note", None)
-    return False
-
-
-def _go_to_position(chosen: Choices, begun: Run | None, position: Any) -> bool:
-    return _go_to(chosen, begun, {"position": position})
-
-
-def _select(chosen: Choices, _: Run | None, sent: Any) -> bool:
-    wanted = Selection.from_browser(sent)  # what is selected already is deselected
-    chosen.selection = NOTHING if wanted == chosen.selection else wanted
-    return False
-
-
-def _look_through(chosen: Choices, _: Run | None, lens: Any) -> bool:
-    if lens in LENSES:
-        chosen.lens = lens
-    return False
-
-
-def _close(chosen: Choices, _: Run | None, kind: Any) -> bool:
-    return chosen.notices.pop(str(kind), None) is not None
-
-
-def _keep_draft(chosen: Choices, _: Run | None, sent: Any) -> bool:
-    chosen.draft = Draft.from_browser(sent)
-    return False
-
-
-def _add(chosen: Choices, begun: Run | None, sent: Any) -> bool:
-    """Queue the prompt that stands in the form. If that fails the form keeps it."""
-    draft = chosen.draft = Draft.from_browser(sent)
-    words = Text(chosen.language)
-    assert begun is not None, "the form was shown before the model was there"
-    sampling = draft.sampling(words)
-    request_id = begun.add(draft, sampling)
-    chosen.draft = draft._replace(text="")
-    chosen.num_cleared += 1
-    chosen.cursor = begun.trace.last
-    added = words("notice.added", request=request_id)
-    said = remarks(draft, sampling, begun.num_prompt_tokens(request_id), words)
-    chosen.say("note", " ".join((added, *said)))
-    return True
-
-
-def _abort(chosen: Choices, begun: Run | None, request_id: Any) -> bool:
-    if begun is not None:
-        chosen.cursor = begun.abort(str(request_id))
-    return False
-
-
-def _reset(chosen: Choices, begun: Run | None, _: Any) -> bool:
-    if begun is not None:
-        chosen.cursor = begun.reset_prefix_cache()
-    return False
 
 
 def _wait(chosen: Choices, begun: Run | None, _: Any) -> bool:
@@ -234,18 +182,63 @@ def _restart(chosen: Choices, begun: Run | None, restart: Restart) -> bool:
     return True
 
 
-ACTIONS = {
-    "target": _go_to,
-    "chosen": _go_to_position,
-    "selected": _select,
-    "lens": _look_through,
-    "closed": _close,
-    "draft": _keep_draft,
-    "added": _add,
-    "aborted": _abort,
-    "reset": _reset,
+def _branch(chosen: Choices, begun: Run | None, branch: Branch) -> bool:
+    """Go on beside this run. A live branch is on its way to its beginning then."""
+    if begun is None:
+        return False
+    made = branch_of(begun, chosen.cursor, branch, text())
+    chosen.shelf.leave(begun, chosen.cursor)
+    gone = chosen.shelf.branch(
+        begun, made.run, made.cursor, made.origin(chosen.shelf.number(begun))
+    )
+    _turn_to(made.run, made.cursor)
+    if gone is not None:
+        chosen.say("note", text()("branch.dropped", number=gone.number, most=MAX_RUNS))
+    if made.run.branch_step is not None:
+        chosen.pursuit = Pursuit(Until(BRANCHED), made.cursor)
+    return True
+
+
+def _add_here(chosen: Choices, begun: Run | None, sent: Any) -> bool:
+    """The prompt of the form, in a branch from the moment shown. If refused the form keeps it."""
+    draft = chosen.draft = Draft.from_browser(sent)
+    if _branch(chosen, begun, Branch({}, draft)):
+        chosen.draft = draft._replace(text="")
+        chosen.num_cleared += 1
+    return True
+
+
+def _switch(chosen: Choices, begun: Run | None, run_id: Any) -> bool:
+    kept = chosen.shelf.find(run_id)
+    if begun is not None and kept is not None and kept.run is not begun:
+        chosen.shelf.leave(begun, chosen.cursor)
+        _turn_to(kept.run, kept.cursor)
+    return True
+
+
+def _drop(chosen: Choices, begun: Run | None, run_id: Any) -> bool:
+    next_one = chosen.shelf.close(run_id)
+    if begun is not None and next_one is not None and begun.run_id == run_id:
+        _turn_to(next_one.run, next_one.cursor)
+    return True
+
+
+def _turn_to(begun: Run, cursor: Cursor) -> None:
+    """Look at another run of the shelf. What is selected stays selected, to be compared."""
+    st.session_state[_RUN] = begun
+    choices().cursor, choices().pursuit = cursor, None
+    choices().typed.clear()
+    choices().notices.clear()
+
+
+ACTIONS: dict[str, actions.Action] = {
+    **actions.ACTIONS,
     "waited": _wait,
     "applied": _restart,
+    "branched": _branch,
+    "added_here": _add_here,
+    "switched": _switch,
+    "dropped": _drop,
 }
 
 
@@ -258,8 +251,9 @@ def open_example(name: str) -> None:
     if name not in EXAMPLES or name == chosen.example:
         return
     if begun is not None:
-        chosen.left[chosen.example] = Left(begun, chosen.cursor)
-    there = chosen.left.pop(name, Left(None, START))
+        chosen.left[chosen.example] = Left(begun, chosen.cursor, chosen.shelf)
+    there = chosen.left.pop(name, Left(None, START, Shelf()))
+    chosen.shelf, chosen.pursuit = there.shelf, None
     chosen.example, chosen.panel_is_open = name, name == OWN
     chosen.cursor, chosen.selection, chosen.address_is_read = there.cursor, NOTHING, True
     chosen.notices.clear()
@@ -292,6 +286,10 @@ def setting_field(name: str, given: Any) -> str:
 
 def apply(restart: Restart) -> None:
     choices().asked["applied"] = restart
+
+
+def branch(wanted: Branch) -> None:
+    choices().asked["branched"] = wanted
 
 
 def tokenize(draft: Draft) -> Tokenized | None:

@@ -17,7 +17,7 @@ from engine.config import EngineConfig, SamplingParams
 from engine.engine import CHANGEABLE_SETTINGS, Engine
 from engine.errors import ConfigError
 from engine.replay import redo_inputs
-from engine.sources.source import Prompt, Tokenized
+from engine.sources.source import Prompt, Tokenized, request_name
 from engine.trace.events import (
     INPUT_EVENTS,
     CacheReset,
@@ -170,7 +170,7 @@ def course_of(
     place = sum(isinstance(event, RequestAdded) for event in [*inputs, *later])
     for number, prompt in enumerate(prompts, start=place):
         assert tokenize is not None, "a prompt needs a tokenizer"
-        inputs.append(_added(f"r{number}", plan.step, prompt, tokenize(prompt)))
+        inputs.append(_added(request_name(number), plan.step, prompt, tokenize(prompt)))
     state = trace.at(trace.after_update(plan.step - 1)) if plan.step else None
     requests = state.requests if state is not None else {}
     tokens = {id_: tuple(request.output_token_ids) for id_, request in requests.items()}

@@ -14,7 +14,7 @@ from engine.errors import ConfigError
 from engine.runner.model_loader import LoadedModel, load_model
 from engine.runner.model_runner import ModelRunner
 from engine.sources.branch import Course, course_of, plan_branch
-from engine.sources.source import Prompt, Tokenized
+from engine.sources.source import Prompt, Tokenized, request_name
 from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
@@ -160,7 +160,7 @@ class LiveSource:
         else:
             tokens = self.model.tokenizer.from_token_ids(list(text))
             typed, mode = None, "ids"
-        request_id = f"r{self._num_added}"
+        request_id = request_name(self._num_added)
         self.engine.add_request(
             request_id,
             tokens.token_ids,

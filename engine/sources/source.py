@@ -8,7 +8,7 @@ from engine.runner.tokenizer import Tokenized
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 
-__all__ = ["LiveRun", "Prompt", "Source", "Tokenized"]
+__all__ = ["LiveRun", "Prompt", "Source", "Tokenized", "request_name"]
 
 
 class Prompt(NamedTuple):
@@ -18,6 +18,11 @@ class Prompt(NamedTuple):
     mode: str = "chat"
     sampling: SamplingParams | None = None
     allow_special: bool = False
+
+
+def request_name(number: int) -> str:
+    """The id of the n-th request, from 0, that a live run or its branch is given."""
+    return f"r{number}"
 
 
 class Source(Protocol):

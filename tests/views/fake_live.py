@@ -4,7 +4,7 @@ It has the shape of engine/sources/live.py, so a test can put it in that module'
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from engine.config import EngineConfig, SamplingParams
@@ -12,8 +12,10 @@ from engine.core.output import ModelOutput
 from engine.core.request import SampledTokens
 from engine.engine import Engine
 from engine.errors import ConfigError
-from engine.sources.source import Tokenized
+from engine.sources.branch import Course, course_of, plan_branch
+from engine.sources.source import Prompt, Tokenized
 from engine.trace.header import TraceHeader
+from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 
 TEMPLATE = ("<|system|>", "You are a helpful assistant.", "<|user|>", "{}", "<|assistant|>")
@@ -50,19 +52,26 @@ class Letters:
 class LiveSource:
     """engine.sources.source.LiveRun."""
 
-    def __init__(self, model: str, config: EngineConfig) -> None:
+    def __init__(self, model: str, config: EngineConfig, course: Course | None = None) -> None:
+        self.model = model
         self.config = config
         self.trace = Trace(TraceHeader(config=config.to_mapping(), model=model))
         self.engine = Engine(config, Letters(), emit=self.trace.append)
-        self._numbers = itertools.count()
+        self._course = course or Course()
+        self._numbers = itertools.count(len(self._course.added))
+        self._course.begin(self.engine)
 
     @property
     def has_unfinished_requests(self) -> bool:
-        return self.engine.has_unfinished_requests
+        return self.engine.has_unfinished_requests or self._course.has_more(self.engine)
 
     @property
     def stuck_reason(self) -> str | None:
-        return self.engine.stuck_reason
+        return None if self._course.has_more(self.engine) else self.engine.stuck_reason
+
+    @property
+    def branch_step(self) -> int | None:
+        return self._course.step if self.engine.step_index < self._course.step else None
 
     def tokenize(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
         if mode == "raw" and not text:
@@ -109,4 +118,22 @@ class LiveSource:
         return self.engine.reset_prefix_cache().ok
 
     def step(self) -> None:
-        self.engine.step()
+        self._course.take_step(self.engine)
+
+    def branch(
+        self,
+        cursor: Cursor,
+        settings: Mapping[str, Any],
+        *,
+        prompts: Sequence[Prompt] = (),
+        keep_later: bool = False,
+    ) -> "LiveSource":
+        plan = plan_branch(self.trace, cursor, settings)
+
+        def tokenize(prompt: Prompt) -> Tokenized:
+            return self.tokenize(prompt.text, prompt.mode, allow_special=prompt.allow_special)
+
+        course = course_of(
+            self.trace, cursor, plan, prompts=prompts, tokenize=tokenize, keep_later=keep_later
+        )
+        return LiveSource(self.model, plan.config, course)

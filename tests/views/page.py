@@ -3,7 +3,7 @@
 import json
 import time
 
-from views.runs import Draft
+from views.drafts import Draft
 
 
 def payload(app, name):

@@ -41,6 +41,8 @@ FAMILIES = {
     "timeline_zoom": None,
     "token_state": None,
     "transport": None,
+    "until_kind": None,
+    "until_word": None,
 }
 COMPOSED = (
     "kv_group.",

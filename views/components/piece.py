@@ -25,9 +25,11 @@ NAMES = (
     "prompt",
     "queue",
     "requests",
+    "runs",
     "tables",
     "timeline",
     "transport",
+    "until",
 )
 
 

@@ -4,7 +4,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const root = parentElement.querySelector(".root");
   head(root, data.words.title);
   const state = drafts.get(root) ?? build(root, data);
-  const { area, chat, raw, special, max_tokens, temperature, seed, add } = state.fields;
+  const { area, chat, raw, special, max_tokens, temperature, seed, add, here } = state.fields;
   if (data.cleared > state.cleared) { state.cleared = data.cleared; area.value = ""; area.focus({ preventScroll: true }); }
   const draft = () => ({ text: area.value, mode: raw.checked ? "raw" : "chat", allow_special: special.checked, max_tokens: max_tokens.value, temperature: temperature.value, seed: seed.value });
   const tell = (wait) => { clearTimeout(state.timer); state.timer = setTimeout(() => setStateValue("draft", draft()), wait); };
@@ -13,6 +13,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   for (const field of [max_tokens, temperature, seed]) field.oninput = () => tell(300);
   const send = () => { if (!add.disabled) { clearTimeout(state.timer); setTriggerValue("added", draft()); } };
   add.onclick = send;
+  here.onclick = () => { clearTimeout(state.timer); setTriggerValue("added_here", draft()); };
   area.onkeydown = (e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { send(); e.preventDefault(); } };
   add.disabled = !data.can_add;
   words(root, data);
@@ -23,7 +24,7 @@ function build(root, data) {
   const area = el("textarea"), field = (type, name) => { const i = el("input"); i.type = type; if (name) i.name = name; return i; };
   const option = (input, cls) => { const l = el("label", cls); l.append(input, el("span")); return l; };
   const chat = field("radio", "mode"), raw = field("radio", "mode"), special = field("checkbox");
-  const max_tokens = field("text"), temperature = field("text"), seed = field("text"), add = el("button", "add"); add.type = "button";
+  const max_tokens = field("text"), temperature = field("text"), seed = field("text"), add = el("button", "add"), here = actButton("here"); add.type = "button";
   max_tokens.inputMode = seed.inputMode = "numeric"; temperature.inputMode = "decimal"; area.rows = 3; area.spellcheck = false;
   area.value = data.draft.text; (data.draft.mode === "raw" ? raw : chat).checked = true; special.checked = data.draft.allow_special;
   max_tokens.value = data.draft.max_tokens; temperature.value = data.draft.temperature; seed.value = data.draft.seed;
@@ -31,9 +32,9 @@ function build(root, data) {
   attr(modes, "role", "radiogroup"); modes.append(option(chat, "mode"), option(raw, "mode"), el("span", "quiet"));
   numbers.append(option(max_tokens, "number"), option(temperature, "number"), option(seed, "number"));
   const label = el("label", "area"); label.append(el("span", "sr"), area);
-  bottom.append(numbers, el("span", "hint"), add);
-  root.append(label, modes, option(special, "special"), part(root, "count"), part(root, "warning"), part(root, "pieces"), part(root, "legend-bytes"), bottom);
-  const state = { fields: { area, chat, raw, special, max_tokens, temperature, seed, add }, cleared: data.cleared, modes };
+  bottom.append(numbers, el("span", "hint"), here, add);
+  root.append(label, modes, option(special, "special"), part(root, "count"), part(root, "warning"), part(root, "pieces"), part(root, "legend-bytes"), bottom, part(root, "where"));
+  const state = { fields: { area, chat, raw, special, max_tokens, temperature, seed, add, here }, cleared: data.cleared, modes };
   drafts.set(root, state);
   return state;
 }
@@ -51,7 +52,8 @@ function words(root, { words: w }) {
 function show(root, data) {
   const count = part(root, "count"); say(count, data.count); attr(count, "data-error", data.error);
   attr(count, "aria-live", "polite");
-  say(part(root, "legend-bytes"), data.legend_bytes ?? "");
+  say(part(root, "legend-bytes"), data.legend_bytes ?? ""); say(part(root, "where"), data.where ?? "");
+  offer(drafts.get(root).fields.here, data.here);
   const warning = part(root, "warning"); say(warning, data.warning ?? ""); attr(warning, "aria-live", "polite");
   const pieces = part(root, "pieces");
   sync(pieces, data.pieces, () => el("span", "token"), (node, piece, i) => {

@@ -1,12 +1,13 @@
 """The words of the pages, in English: vLLM's own words, short sentences, no jargon beside them."""
 
-from views.i18n import en_events, en_numbers, en_time, en_tree
+from views.i18n import en_events, en_numbers, en_runs, en_time, en_tree
 
 MESSAGES: dict[str, str] = {
     **en_events.MESSAGES,
     **en_numbers.MESSAGES,
     **en_tree.MESSAGES,
     **en_time.MESSAGES,
+    **en_runs.MESSAGES,
     # The page
     "app.title": "Pagewalk",
     "app.playground": "Playground",
@@ -93,26 +94,6 @@ MESSAGES: dict[str, str] = {
     "prompt.language_hint": "The default model knows English; in other languages it echoes and loops.",
     "prompt.token": "token {i}, id {id}",
     "prompt.piece": "part of {whole}",
-    # Settings
-    "settings.title": "Settings of the run",
-    "settings.block_size": "block_size",
-    "settings.block_size_hint": "tokens in a block",
-    "settings.num_blocks": "num_blocks",
-    "settings.num_blocks_hint": "blocks of the pool, with the null block",
-    "settings.max_num_batched_tokens": "max_num_batched_tokens",
-    "settings.max_num_batched_tokens_hint": "token budget of a step",
-    "settings.max_num_seqs": "max_num_seqs",
-    "settings.max_num_seqs_hint": "requests that run at once",
-    "settings.enable_prefix_caching": "enable_prefix_caching",
-    "settings.enable_prefix_caching_hint": "full blocks can be found again by their hash",
-    "settings.wait_for_ever": "Let what can never fit wait for ever",
-    "settings.wait_for_ever_hint": "as vLLM 0.17.1 does; else such a prompt is refused at once",
-    "settings.apply": "Apply and restart",
-    "settings.unchanged": "A change restarts the run; nothing is changed yet.",
-    "settings.restarts.one": "Changes {names}. Applying restarts the run: {n} request starts over; {steps} so far will be gone.",
-    "settings.restarts.other": "Changes {names}. Applying restarts the run: {n} requests start over; {steps} so far will be gone.",
-    "settings.clear": "Remove all prompts",
-    "settings.clear_hint": "Starts an empty run with these settings; gone will be {requests} and {steps}.",
     # Pool
     "pool.title": "Block pool",
     "pool.summary": "{used:,} of {usable:,} usable blocks in use, {free:,} free, {cached:,} hashes remembered",

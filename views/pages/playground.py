@@ -9,8 +9,10 @@ from views.theme import PAGE_STYLE
 from views.widgets.model import model_status
 from views.widgets.notices import notices
 from views.widgets.prompts import prompts
+from views.widgets.runs_bar import runs_bar
 from views.widgets.settings import settings
 from views.widgets.stage import stage
+from views.widgets.until import until
 
 
 def render() -> None:
@@ -22,6 +24,7 @@ def _page() -> None:
     session.settle()
     session.prepare()
     _header()
+    runs_bar()
     if session.choices().panel_is_open:
         _panel()
     run = session.run()
@@ -107,5 +110,7 @@ def _stage() -> None:
         run = session.run()
         if run is not None:
             stage(run)
+            with st.bottom:
+                until(run)
 
     framed(draw, session.text())

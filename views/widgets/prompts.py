@@ -7,9 +7,11 @@ from engine.config import MAX_PROMPT_CHARACTERS
 from engine.errors import PagewalkError
 from views import session
 from views.components.piece import piece
+from views.drafts import Draft
 from views.figures.prompt import MAX_LIVE_CHARACTERS, prompt_form, prompt_tokens
-from views.runs import Draft, Run
+from views.runs import Run
 from views.text import Text
+from views.widgets.branch import prompt_places
 
 
 def prompts(run: Run | None) -> None:
@@ -21,11 +23,14 @@ def prompts(run: Run | None) -> None:
         "can_add": run is not None,
     }
     payload |= _tokens(run, chosen.draft, text)
+    if run is not None:
+        payload |= prompt_places(run)
     piece(
         "prompt",
         payload,
         on_draft_change=partial(session.note, "prompt", "draft"),
         on_added_change=partial(session.note, "prompt", "added"),
+        on_added_here_change=partial(session.note, "prompt", "added_here"),
     )
 
 

@@ -1,15 +1,19 @@
-"""The settings that matter, and what a change of them restarts."""
+"""The settings that matter, and what a change of them restarts or begins."""
 
 from typing import Any
 
 import streamlit as st
 
 from views import session
+from views.drafts import Branch, Restart
 from views.figures.moment import num_finished_steps
-from views.runs import Restart, Run
+from views.runs import Run
 from views.text import Text
+from views.widgets.branch import branch_button, consequence
 
-NUMBERS = ("block_size", "num_blocks", "max_num_batched_tokens", "max_num_seqs")
+FIXED = ("block_size", "num_blocks")
+MOVING = ("max_num_batched_tokens", "max_num_seqs", "long_prefill_token_threshold")
+NUMBERS = (*FIXED, *MOVING)
 CACHING, REFUSES, WAIT = "enable_prefix_caching", "refuse_oversized", "wait_for_ever"
 
 
@@ -19,7 +23,10 @@ def settings(run: Run) -> None:
     st.markdown(f"###### {text('settings.title')}")
     wanted = _form(run, text)
     changed = {name: value for name, value in wanted.items() if value != _in_form(run, name)}
-    st.caption(_consequence(run, list(changed), text))
+    keep_later = _later(run, text)
+    branch = Branch(wanted, keep_later=keep_later)
+    st.caption(_restarts(run, list(changed), text))
+    st.caption(consequence(run, branch))
     with st.container(horizontal=True):
         st.button(
             text("settings.apply"),
@@ -29,45 +36,63 @@ def settings(run: Run) -> None:
             on_click=session.apply,
             args=(Restart(changed),),
         )
+        branch_button(run, branch, has_changes=bool(changed))
         if run.live is not None and run.trace.num_steps:
-            st.button(
-                text("settings.clear"),
-                key="clear",
-                on_click=session.apply,
-                args=(Restart({}, []),),
-                help=text(
-                    "settings.clear_hint",
-                    requests=text.count("count.requests", _num_requests(run)),
-                    steps=_num_steps(run, text),
-                ),
-            )
+            _clear(run, text)
+
+
+def _clear(run: Run, text: Text) -> None:
+    st.button(
+        text("settings.clear"),
+        key="clear",
+        on_click=session.apply,
+        args=(Restart({}, []),),
+        help=text(
+            "settings.clear_hint",
+            requests=text.count("count.requests", _num_requests(run)),
+            steps=_num_steps(run, text),
+        ),
+    )
 
 
 def _form(run: Run, text: Text) -> dict[str, Any]:
     """Numbers as they are typed; applying reads them, and says so where that fails."""
     wanted: dict[str, Any] = {}
-    grid = st.grid(min_column_width=190, gap="small")
-    for name in NUMBERS:
-        typed = grid.text_input(
-            text.named("settings", name),
-            key=session.setting_field(name, _in_form(run, name)),
-            help=text.named("settings", f"{name}_hint"),
-        )
-        wanted[name] = session.choices().typed[name] = typed.strip()
+    for kind, names in (("settings.moving", MOVING), ("settings.fixed", FIXED)):
+        st.caption(f"**{text(kind)}**")
+        grid = st.grid(min_column_width=190, gap="small")
+        for name in names:
+            wanted[name] = _number(grid.container(gap="xxsmall"), run, name, text)
     wanted[CACHING] = _switch(CACHING, run.config.enable_prefix_caching, text)
     if run.live is not None:
         wanted[REFUSES] = not _switch(WAIT, not run.config.refuse_oversized, text)
     return wanted
 
 
+def _number(cell: Any, run: Run, name: str, text: Text) -> str:
+    typed: str = cell.text_input(
+        text.named("settings", name), key=session.setting_field(name, _in_form(run, name))
+    ).strip()
+    cell.caption(text.named("settings", f"{name}_hint"))
+    session.choices().typed[name] = typed
+    return typed
+
+
 def _switch(name: str, given: bool, text: Text) -> bool:
-    is_on = st.toggle(
-        text.named("settings", name),
-        key=session.setting_field(name, given),
-        help=text.named("settings", f"{name}_hint"),
-    )
+    with st.container(gap="xxsmall"):
+        is_on = st.toggle(text.named("settings", name), key=session.setting_field(name, given))
+        st.caption(text.named("settings", f"{name}_hint"))
     session.choices().typed[name] = is_on
     return is_on
+
+
+def _later(run: Run, text: Text) -> bool:
+    """What a run was given after the moment shown comes along only if somebody asks for it."""
+    if run.live is None or not run.has_inputs_after(session.choices().cursor):
+        return False
+    return st.checkbox(
+        text("branch.later"), key=f"later-{run.run_id}", help=text("branch.later_hint")
+    )
 
 
 def _in_form(run: Run, name: str) -> Any:
@@ -76,7 +101,7 @@ def _in_form(run: Run, name: str) -> Any:
     return str(value) if name in NUMBERS else value
 
 
-def _consequence(run: Run, changed: list[str], text: Text) -> str:
+def _restarts(run: Run, changed: list[str], text: Text) -> str:
     if not changed:
         return text("settings.unchanged")
     return text.count(

@@ -1,0 +1,146 @@
+"""What a visitor asks of the run that is on: each action takes the choices, the run, and what was sent.
+
+True says that something outside of the stage has changed as well. Those that put another run in
+the place of this one are in `session.py`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.sources.branch import branch_step
+from views.choices import LENSES, Choices, Pursuit
+from views.drafts import Draft, remarks
+from views.figures.moment import num_finished_steps
+from views.figures.selection import NOTHING, Selection
+from views.figures.until import BRANCHED, DONE, Until, until_words
+from views.runs import Run
+from views.text import Text
+
+Action = Callable[[Choices, Run | None, Any], bool]
+
+
+def _go_to(chosen: Choices, begun: Run | None, target: Any) -> bool:
+    """A target that was meant for the run before is over; a note ends where one goes on."""
+    if begun is not None and isinstance(target, dict):
+        chosen.sequence = int(target.get("sequence", chosen.sequence))
+        if target.get("run", begun.run_id) == begun.run_id:
+            before = branch_step(begun.trace, chosen.cursor)
+            chosen.cursor = begun.reach(target)
+            chosen.notices.pop("note", None)
+            # The panel names the step before which a branch would begin.
+            return chosen.panel_is_open and branch_step(begun.trace, chosen.cursor) != before
+    return False
+
+
+def _go_to_position(chosen: Choices, begun: Run | None, position: Any) -> bool:
+    return _go_to(chosen, begun, {"position": position})
+
+
+def _select(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    wanted = Selection.from_browser(sent)  # what is selected already is deselected
+    chosen.selection = NOTHING if wanted == chosen.selection else wanted
+    return False
+
+
+def _look_through(chosen: Choices, _: Run | None, lens: Any) -> bool:
+    if lens in LENSES:
+        chosen.lens = lens
+    return False
+
+
+def _close(chosen: Choices, _: Run | None, kind: Any) -> bool:
+    return chosen.notices.pop(str(kind), None) is not None
+
+
+def _keep_draft(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    chosen.draft = Draft.from_browser(sent)
+    return False
+
+
+def _add(chosen: Choices, begun: Run | None, sent: Any) -> bool:
+    """Queue the prompt that stands in the form. If that fails the form keeps it."""
+    draft = chosen.draft = Draft.from_browser(sent)
+    words = Text(chosen.language)
+    assert begun is not None, "the form was shown before the model was there"
+    sampling = draft.sampling(words)
+    request_id = begun.add(draft, sampling)
+    chosen.draft = draft._replace(text="")
+    chosen.num_cleared += 1
+    chosen.cursor = begun.trace.last
+    added = words("notice.added", request=request_id)
+    said = remarks(draft, sampling, begun.num_prompt_tokens(request_id), words)
+    chosen.say("note", " ".join((added, *said)))
+    return True
+
+
+def _abort(chosen: Choices, begun: Run | None, request_id: Any) -> bool:
+    if begun is not None:
+        chosen.cursor = begun.abort(str(request_id))
+    return False
+
+
+def _reset(chosen: Choices, begun: Run | None, _: Any) -> bool:
+    if begun is not None:
+        chosen.cursor = begun.reset_prefix_cache()
+    return False
+
+
+def _wait_until(chosen: Choices, begun: Run | None, sent: Any) -> bool:
+    until = Until.from_browser(sent)
+    if begun is None or until is None:
+        return False
+    chosen.notices.pop("note", None)
+    chosen.pursuit = Pursuit(until, chosen.cursor)
+    return _pursue(chosen, begun, True)
+
+
+def _pursue(chosen: Choices, begun: Run | None, _: Any) -> bool:
+    """One share of the way. The browser asks for the next once it has drawn this one."""
+    pursuit, chosen.pursuit = chosen.pursuit, None  # gone also where the engine fails
+    if begun is None or pursuit is None:
+        return False
+    came = begun.pursue(pursuit.until, pursuit.since)
+    chosen.num_shares += 1
+    chosen.cursor = came.cursor
+    if not (came.is_found or came.is_over):
+        chosen.pursuit = pursuit._replace(since=came.since)
+        return False
+    if came.is_over:
+        chosen.say("note", _why_not(begun, pursuit, Text(chosen.language)))
+    return True
+
+
+def _why_not(begun: Run, pursuit: Pursuit, text: Text) -> str:
+    """One sentence about a run that ended before it happened."""
+    if pursuit.until.kind == DONE and begun.stuck_reason is None:
+        return text("until.nothing")
+    key = "until.stuck" if begun.stuck_reason else "until.over"
+    step = max(0, num_finished_steps(begun.trace) - 1)
+    return text(key, until=until_words(pursuit.until, text), step=step)
+
+
+def _stop(chosen: Choices, begun: Run | None, _: Any) -> bool:
+    """Also on the way to a branch: it stays where it is, and stepping goes on with its past."""
+    if chosen.pursuit is not None and begun is not None:
+        if chosen.pursuit.until.kind == BRANCHED and begun.branch_step is not None:
+            words = Text(chosen.language)
+            chosen.say("note", words("branch.stopped", step=begun.branch_step))
+        chosen.pursuit = None
+    return True
+
+
+ACTIONS: dict[str, Action] = {
+    "target": _go_to,
+    "chosen": _go_to_position,
+    "selected": _select,
+    "lens": _look_through,
+    "closed": _close,
+    "draft": _keep_draft,
+    "added": _add,
+    "aborted": _abort,
+    "reset": _reset,
+    "until": _wait_until,
+    "pursued": _pursue,
+    "stopped": _stop,
+}
+HARMLESS = ("selected", "lens", "closed", "draft", "pursued", "stopped")  # a run on its way goes on

@@ -1,0 +1,96 @@
+"""A prompt and settings as they stand in a form: texts, until somebody applies them."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from engine.config import SamplingParams
+from engine.errors import ConfigError
+from engine.sources.source import Prompt
+from views.examples import DEFAULT_MAX_TOKENS
+from views.text import Text
+
+
+class Draft(NamedTuple):
+    """A prompt as it stands in the form: numbers are still what somebody typed."""
+
+    text: str = ""
+    mode: str = "chat"
+    allow_special: bool = False
+    max_tokens: str = str(DEFAULT_MAX_TOKENS)
+    temperature: str = "0"
+    seed: str = "0"
+
+    @classmethod
+    def from_browser(cls, sent: Any) -> "Draft":
+        """Whatever a browser sent, as the types that a draft has."""
+        fields = dict(sent) if isinstance(sent, dict) else {}
+        return cls(
+            text=str(fields.get("text", "")),
+            mode="raw" if fields.get("mode") == "raw" else "chat",
+            allow_special=fields.get("allow_special") is True,
+            max_tokens=str(fields.get("max_tokens", DEFAULT_MAX_TOKENS)),
+            temperature=str(fields.get("temperature", "0")),
+            seed=str(fields.get("seed", "0")),
+        )
+
+    def sampling(self, text: Text) -> SamplingParams:
+        """ConfigError with a sentence for everything that is no number or out of range."""
+        return SamplingParams(
+            max_tokens=whole_number("max_tokens", self.max_tokens, text),
+            temperature=any_number("temperature", self.temperature, text),
+            seed=whole_number("seed", self.seed, text),
+        )
+
+    def prompt(self, text: Text) -> Prompt:
+        return Prompt(self.text, self.mode, self.sampling(text), self.allow_special)
+
+
+def whole_number(name: str, given: str, text: Text) -> int:
+    try:
+        return int(given)
+    except ValueError as error:
+        key = "notice.not_whole" if given.strip() else "notice.blank_whole"
+        raise ConfigError(text(key, name=name, given=given[:40])) from error
+
+
+def any_number(name: str, given: str, text: Text) -> float:
+    try:
+        return float(given)
+    except ValueError as error:
+        key = "notice.not_number" if given.strip() else "notice.blank_number"
+        raise ConfigError(text(key, name=name, given=given[:40])) from error
+
+
+def numbers_of(settings: Mapping[str, Any], text: Text) -> dict[str, Any]:
+    """Settings as the engine wants them: what was typed becomes a number, or a ConfigError."""
+    return {
+        name: whole_number(name, given, text) if isinstance(given, str) else given
+        for name, given in settings.items()
+    }
+
+
+def remarks(draft: Draft, sampling: SamplingParams, num_tokens: int, text: Text) -> list[str]:
+    """What was taken otherwise than somebody may think who typed this."""
+    said = []
+    if not draft.text.strip():
+        blank = "prompt.blank_raw" if draft.mode == "raw" else "prompt.blank_chat"
+        said.append(text.count(blank if draft.text else "prompt.nothing_chat", num_tokens))
+    if sampling.temperature != float(draft.temperature):
+        given, used = draft.temperature, sampling.temperature
+        said.append(text("prompt.temperature_raised", given=given, used=used))
+    return said
+
+
+class Restart(NamedTuple):
+    """What a run begins again with: changed settings, and prompts (None: those it has)."""
+
+    settings: dict[str, Any]
+    drafts: list[Draft] | None = None
+
+
+class Branch(NamedTuple):
+    """What a branch goes on with: settings as typed, perhaps a prompt."""
+
+    settings: dict[str, Any]
+    draft: Draft | None = None
+    keep_later: bool = False  # also what the run was given after the moment of branching

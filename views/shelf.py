@@ -1,0 +1,89 @@
+"""The runs that a visitor has side by side: one, and the branches that came of it."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from engine.trace.state import Cursor
+from views.runs import Run
+
+MAX_RUNS = 6
+
+
+class Origin(NamedTuple):
+    """Where a branch came from, and what is different in it."""
+
+    number: int  # of the run that it left
+    step: int
+    settings: dict[str, Any]
+    redone: bool = False  # its past was done again under these settings
+    request_id: str | None = None  # the prompt that came in there
+
+
+@dataclass
+class Kept:
+    """A run with its number on the page, and where somebody stood in it."""
+
+    run: Run
+    cursor: Cursor
+    number: int
+    origin: Origin | None = None
+
+
+@dataclass
+class Shelf:
+    """In the order in which they were begun. Numbers are never given twice."""
+
+    kept: list[Kept] = field(default_factory=list)
+    num_numbers: int = 0
+
+    def find(self, run_id: int) -> Kept | None:
+        return next((kept for kept in self.kept if kept.run.run_id == run_id), None)
+
+    def number(self, run: Run) -> int:
+        """Under which a run is known; the first of a shelf that is empty."""
+        kept = self.find(run.run_id)
+        return 1 if kept is None else kept.number
+
+    def leave(self, run: Run, cursor: Cursor) -> None:
+        if kept := self.find(run.run_id):
+            kept.cursor = cursor
+
+    def restart(self, old: Run | None, new: Run, cursor: Cursor) -> None:
+        """`new` takes the place and the number of `old`; it is no branch any more."""
+        kept = self.find(old.run_id) if old is not None else None
+        if kept is None:
+            self._put(new, cursor, None)
+        else:
+            kept.run, kept.cursor, kept.origin = new, cursor, None
+
+    def branch(self, old: Run, new: Run, cursor: Cursor, origin: Origin) -> Kept | None:
+        """Put a branch beside the others; the oldest branch that goes for it, if there are many."""
+        self._put(new, cursor, origin)
+        if len(self.kept) <= MAX_RUNS:
+            return None
+        spared = (old.run_id, new.run_id)
+        others = [k for k in self.kept if k.run.run_id not in spared]
+        gone = next((k for k in others if k.origin is not None), others[0])
+        self.kept.remove(gone)
+        return gone
+
+    def close(self, run_id: int) -> Kept | None:
+        """Take a run away; the one to go on with, if that is possible: where it came from."""
+        kept = self.find(run_id)
+        if kept is None or len(self.kept) == 1:
+            return None
+        self.kept.remove(kept)
+        came_from = kept.origin.number if kept.origin is not None else None
+        return next((k for k in self.kept if k.number == came_from), self.kept[0])
+
+    def _put(self, run: Run, cursor: Cursor, origin: Origin | None) -> None:
+        self.num_numbers += 1
+        self.kept.append(Kept(run, cursor, self.num_numbers, origin))
+
+
+class Left(NamedTuple):
+    """An example that its visitor left: the run that was on there, and those beside it."""
+
+    run: Run | None
+    cursor: Cursor
+    shelf: Shelf

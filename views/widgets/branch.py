@@ -1,0 +1,55 @@
+"""The offer of a branch: where it would begin, and what would be the same in it."""
+
+from typing import Any
+
+import streamlit as st
+
+from engine.errors import ConfigError
+from views import session
+from views.drafts import Branch
+from views.figures.moment import num_finished_steps
+from views.runs import Run
+
+
+def consequence(run: Run, branch: Branch) -> str:
+    """What a branch with these settings would be, in the words of its own plan.
+
+    What is wrong with what was typed is said where it is applied: there it is drawn letter by letter.
+    """
+    text, number = session.text(), session.choices().shelf.number(run)
+    step = run.branch_begins_at(session.choices().cursor)
+    try:
+        plan = run.plan(session.choices().cursor, branch, text)
+    except ConfigError:
+        return text("branch.unclear")
+    names = ", ".join(plan.redone or plan.changes)
+    key = "branch.again" if plan.redone else "branch.from_here" if names else "branch.unchanged"
+    said = [text(key, names=names, number=number, step=step)]
+    if run.is_inside_a_step(session.choices().cursor):
+        said.append(text("branch.inside", step=step))
+    if run.live is None:
+        said.append(text("branch.script"))
+    return " ".join(said)
+
+
+def branch_button(run: Run, branch: Branch, *, has_changes: bool) -> None:
+    """A script goes on as it did, so that a branch of it needs a change."""
+    step = run.branch_begins_at(session.choices().cursor)
+    st.button(
+        session.text()("branch.go", step=step),
+        key="branch",
+        disabled=run.live is None and not has_changes,
+        on_click=session.branch,
+        args=(branch,),
+    )
+
+
+def prompt_places(run: Run) -> dict[str, Any]:
+    """Where a prompt would go: to the end of the run, or from the past into a branch."""
+    text, cursor = session.text(), session.choices().cursor
+    step, number = run.branch_begins_at(cursor), session.choices().shelf.number(run)
+    here = None
+    if cursor != run.trace.last:
+        hint = text("branch.add_hint", number=number, step=step)
+        here = {"word": text("branch.add", step=step), "hint": hint}
+    return {"where": text("branch.where", step=num_finished_steps(run.trace)), "here": here}
