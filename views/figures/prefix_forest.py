@@ -9,6 +9,7 @@ changed, in either direction of time.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -75,6 +76,14 @@ def link_of_block(state: State, block_id: int) -> Link:
     return Link(state.requests[block.request_id], block.group_id, block.logical_index)
 
 
+class Counts(NamedTuple):
+    """Of a cache too large to draw."""
+
+    cached: dict[str, tuple[int, ...]]
+    num_blocks: int
+    per_place: Counter[int]  # place in the chain -> how many hashes
+
+
 class PrefixForest:
     """The graph of one run, moved from moment to moment."""
 
@@ -82,64 +91,78 @@ class PrefixForest:
         self.graph: nx.DiGraph[Node] = nx.DiGraph()
         self._cached: dict[str, tuple[int, ...]] = {}
         self._pins: dict[Node, Link] = {}
-        self._sizes: dict[Node, int] | None = None
+        self.sizes: dict[Node, int] = {}  # how many nodes hang at each, itself included
+        self._counts: Counts | None = None
 
-    def move(self, state: State, pins: Iterable[Link]) -> None:
+    def move(self, state: State, pins: Iterable[Link], *, with_cached: bool = True) -> None:
         """Make it the forest of `state`, with `pins` in it whether cached or not."""
+        cached = state.cached if with_cached else {}
         wanted = {link_node(state, link): link for link in pins}
-        changed = state.cached.keys() ^ self._cached.keys()
-        gone: list[Node] = [key for key in changed if key not in state.cached]
+        changed = cached.keys() ^ self._cached.keys()
+        gone: list[Node] = [key for key in changed if key not in cached]
         gone += [node for node in self._pins if node not in wanted]
         for key in changed:
-            if key in state.cached:
-                self._add(state, link_of_block(state, state.cached[key][0]))
+            if key in cached:
+                self._add(state, link_of_block(state, cached[key][0]))
         for link in wanted.values():
             self._add(state, link)
-        self._cached, self._pins = state.cached, wanted
+        self._cached, self._pins = cached, wanted
         for node in gone:
             self._remove(node)
 
     def _add(self, state: State, link: Link) -> None:
         """With everything in front of it, as far as that is not there yet."""
         node = link_node(state, link)
-        if node in self.graph:
-            return
-        self._sizes = None
-        self.graph.add_node(node)
-        while link.place >= 0:
-            link = link._replace(place=link.place - 1)
-            parent = link_node(state, link)
-            is_known = parent in self.graph
-            self.graph.add_edge(parent, node)
-            if is_known:
+        fresh: list[Node] = []
+        while node not in self.graph:
+            self.graph.add_node(node)
+            if fresh:
+                self.graph.add_edge(node, fresh[-1])
+            fresh.append(node)
+            self.sizes[node] = len(fresh)
+            if link.place < 0:
                 return
-            node = parent
+            link = link._replace(place=link.place - 1)
+            node = link_node(state, link)
+        if fresh:
+            self.graph.add_edge(node, fresh[-1])
+            self._resize(node, len(fresh))
 
     def _remove(self, node: Node) -> None:
         """With everything in front of it that nothing else needs."""
+        num_removed = 0
         while node in self.graph and not self._is_needed(node):
             before = list(self.graph.predecessors(node))
-            self._sizes = None
             self.graph.remove_node(node)
+            del self.sizes[node]
+            num_removed += 1
             if not before:
                 return
             node = before[0]
+        if num_removed:
+            self._resize(node, -num_removed)
+
+    def _resize(self, node: Node, by: int) -> None:
+        for ancestor in self.path(node):
+            self.sizes[ancestor] += by
 
     def _is_needed(self, node: Node) -> bool:
         return node in self._cached or node in self._pins or self.graph.out_degree(node) > 0
 
-    @property
-    def sizes(self) -> dict[Node, int]:
-        """How many nodes hang below each, itself included."""
-        if self._sizes is None:
-            self._sizes = sizes = dict.fromkeys(self.graph, 1)
-            order = [node for node, degree in self.graph.in_degree if degree == 0]
-            for node in order:
-                order.extend(self.graph.successors(node))
-            for node in reversed(order):
-                for parent in self.graph.predecessors(node):
-                    sizes[parent] += sizes[node]
-        return self._sizes
+    def counts(self, state: State) -> Counts:
+        """Most sub-steps leave the cache as it is, and comparing is quicker than counting."""
+        if self._counts is None or self._counts.cached != state.cached:
+            cached, blocks = state.cached, state.blocks
+            places = Counter(blocks[block_ids[0]].logical_index for block_ids in cached.values())
+            self._counts = Counts(cached, sum(map(len, cached.values())), places)
+        return self._counts
+
+    def path(self, node: Node) -> list[Node]:
+        """From the root to `node`."""
+        found = [node]
+        while before := list(self.graph.predecessors(found[-1])):
+            found.append(before[0])
+        return found[::-1]
 
     def roots(self) -> Iterator[Root]:
         return (node for node in self.graph if isinstance(node, Root))
@@ -152,7 +175,7 @@ class PrefixForest:
             at, num_steps = next(self.graph.successors(at)), num_steps + 1
         is_cached = isinstance(at, str) and at in self._cached
         found = link_of_block(state, self._cached[str(at)][0]) if is_cached else self._pins[at]
-        return found._replace(place=found.place - num_steps)
+        return found._replace(place=found.place - num_steps) if num_steps else found
 
 
 _forests: WeakKeyDictionary[Trace, tuple[threading.Lock, PrefixForest]] = WeakKeyDictionary()
