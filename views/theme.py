@@ -37,8 +37,12 @@ MEANINGS: dict[str, Meaning] = {
     "hit": Meaning(Paint("#B5E3D3", "#003D2C"), Paint("#0C4E3C", "#C6F3E4")),
     "computed": Meaning(Paint("#CBE2F1", "#07324C"), Paint("#143F5B", "#D3EAF9")),
     "now": Meaning(Paint("#FBD5BC", "#5A2400"), Paint("#63300F", "#FFDDC8")),
+    "scheduled": Meaning(Paint("#FEF1E6", "#7A3A00"), Paint("#33241A", "#FFC59C")),
     "pending": Meaning(Paint(None, "#68645B"), Paint(None, "#A3A099")),
     "lost": Meaning(Paint("#F1D5E4", "#5B1D3E"), Paint("#5A2842", "#F9D9E8")),
+    # numbers in K and V (a scale from one over nothing to the other)
+    "negative": Meaning(Paint("#5E3C99", "#FFFFFF"), Paint("#B2ABD2", "#1B1030")),
+    "positive": Meaning(Paint("#B35806", "#FFFFFF"), Paint("#FDB863", "#2B1600")),
     # lines and words
     "touched": Meaning(Paint(None, "#B24E00"), Paint(None, "#FF9A57")),
     "hit-line": Meaning(Paint(None, "#007A59"), Paint(None, "#35C79D")),
@@ -57,7 +61,7 @@ PAGE_STYLE = """<style>
 
 # One byte per block in the payload of a large pool, in this order.
 BLOCK_STATES = ("null", "unused", "free", "remembered", "used", "shared")
-TOKEN_STATES = ("hit", "computed", "now", "pending")
+TOKEN_STATES = ("hit", "computed", "now", "scheduled", "pending")
 
 
 def css_variables() -> str:

@@ -11,13 +11,12 @@ from views.figures.block import block
 from views.figures.chains import chains
 from views.figures.moment import moment_at
 from views.figures.narration import narration
-from views.figures.pool import pool
+from views.figures.pool import MAX_REF, pool
 from views.figures.queue import queue
 from views.figures.requests import requests
 from views.figures.tables import tables
 from views.figures.transport import transport
 from views.text import Text
-from views.theme import BLOCK_STATES
 
 TEXT = Text("en")
 CHUNK, WITH_HIT = 3, 6
@@ -60,7 +59,7 @@ def test_the_second_request_of_the_example_hits_two_blocks_and_takes_two():
     ]
     assert [cell["ref"] for cell in cells[1:4]] == [2, 2, 1]
     row = tables(moment, TEXT)["rows"][1]
-    assert [cell["block"] for cell in row["head"]] == [1, 2, 6, 7]
+    assert [cell["block"] for cell in row["groups"][0]["items"]] == [1, 2, 6, 7]
 
 
 def test_a_hash_is_registered_before_its_keys_and_values_are_computed():
@@ -75,10 +74,16 @@ def test_a_hash_is_registered_before_its_keys_and_values_are_computed():
 
 def test_tokens_are_cut_where_blocks_end_and_coloured_by_what_happened_to_them():
     card = requests(at(3, "StepScheduled"), TEXT)["cards"][1]
-    states = [[token[1] for token in part["tokens"]] for part in card["blocks"]]
     assert [part["block"] for part in card["blocks"]] == [1, 2, 6, 7]
-    assert states == [["hit"] * 4, ["hit"] * 4, ["now"] * 4, ["now"] * 2]
+    hit, scheduled, now = ([name] * 4 for name in ("hit", "scheduled", "now"))
+    assert token_states(card) == [hit, hit, scheduled, scheduled[:2]]
     assert ["hit", "hit 8"] in card["facts"]
+    written = requests(at(3, "SlotsWritten"), TEXT)["cards"][1]
+    assert token_states(written) == [hit, hit, now, now[:2]]
+
+
+def token_states(card):
+    return [[token[1] for token in part["tokens"]] for part in card["blocks"]]
 
 
 def test_the_chain_says_where_the_lookup_stopped_and_why():
@@ -95,7 +100,8 @@ def test_the_queue_names_the_next_victim_and_what_is_forgotten_with_it():
     assert fresh["victim"] == "Taken next: block 1, which holds nothing that could be hit."
     moment = at(6, "BlocksTaken")
     payload = queue(moment, TEXT)
-    assert [node["block"] for node in payload["head"]] == [7, 6]
+    assert [node["block"] for node in payload["items"] if not node.get("ghost")] == [7, 6]
+    assert payload["victim_block"] == 7
     assert payload["victim"].startswith("Taken next: block 7. With it goes hash ")
     assert payload["moves"] == ["8, 9, 10, 5, 4 left the head."]
 
@@ -130,18 +136,14 @@ def test_sentences_name_vllms_functions():
     assert line["functions"] == ["BlockPool.get_new_blocks"]
 
 
-def test_a_large_pool_is_one_byte_a_block():
-    moment = doc_moment(0, 0)
+def test_a_large_pool_is_one_byte_for_each_block_that_was_ever_used():
     trace = golden_trace("big_pool_131928")
     for moment in moments(trace, at_most=3):
         payload = pool(moment, TEXT)
-        codes = base64.b64decode(payload["states"])
-        assert len(codes) == 131_928
-        assert codes[0] == BLOCK_STATES.index("null")
-        used = sum(
-            code in (BLOCK_STATES.index("used"), BLOCK_STATES.index("shared")) for code in codes
-        )
-        assert used == moment.state.num_used_blocks
+        codes = base64.b64decode(payload["codes"])
+        assert len(codes) == moment.state.next_unused
+        assert sum(1 for code in codes if code & MAX_REF) == moment.state.num_used_blocks
+        assert len(json.dumps(payload)) < 4_000
 
 
 def test_a_position_counts_sub_steps_and_every_finished_step_has_an_end():

@@ -31,6 +31,7 @@ FAMILIES = {
     "number_hint": None,
     "number_name": None,
     "prompt": None,
+    "pool_word": None,
     "settings": None,
     "slot_state": None,
     "speed": None,

@@ -1,4 +1,4 @@
-const painted = new WeakMap(); // root -> what a canvas needs between two pictures
+const views = new WeakMap(); // root -> the view of a large pool
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
@@ -6,8 +6,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const pick = (id) => setTriggerValue("selected", { block: id });
   const holder = part(root, "holder");
   const kind = data.cells ? "grid" : "canvas";
-  if (holder.dataset.kind !== kind) { holder.dataset.kind = kind; holder.replaceChildren(); }
-  if (data.cells) cells(holder, data); else canvas(root, holder, data, pick);
+  if (holder.dataset.kind !== kind) { holder.dataset.kind = kind; holder.replaceChildren(); views.delete(root); }
+  if (data.cells) cells(holder, data); else { canvas(root, holder, data); views.get(root).pick = pick; }
   const entries = [...data.legend, ["touched", data.legend_touched]];
   if (data.cells) entries.push(["hash", data.legend_hashed], ["unwritten", data.legend_unwritten]);
   legend(root, entries);
@@ -30,66 +30,188 @@ function cells(holder, data) {
   rove(grid, ".block", () => getComputedStyle(grid).gridTemplateColumns.split(" ").length);
 }
 
-function canvas(root, holder, data, pick) {
-  const picture = part(holder, "picture", "canvas"), marks = part(holder, "marks", "canvas"), live = part(holder, "sr");
-  const n = data.num_blocks, columns = Math.ceil(Math.sqrt(n * 1.6)), rows = Math.ceil(n / columns);
-  const codes = atob(data.states), paint = palette(holder, data.names);
-  const image = new ImageData(columns, rows), pixels = new Uint32Array(image.data.buffer);
-  for (let i = 0; i < n; i++) pixels[i] = paint[codes.charCodeAt(i)];
-  if (picture.width !== columns || picture.height !== rows) { picture.width = columns; picture.height = rows; }
-  picture.getContext("2d").putImageData(image, 0, 0);
-  const label = (i) => fill(data.hover, { block: i, state: data.legend[codes.charCodeAt(i)][1] });
-  const memory = painted.get(root) ?? { at: 0 };
-  painted.set(root, memory);
-  const redraw = () => mark(holder, marks, { columns, rows, touched: data.touched, lit: data.lit ?? {}, what: memory.what, at: memory.focused ? memory.at : null });
-  redraw();
-  onHover(root, (what) => { memory.what = what; memory.redraw(); });
-  if (!memory.resize) { memory.resize = new ResizeObserver(() => memory.redraw()); memory.resize.observe(holder); }
-  memory.redraw = redraw;
+// A large pool is one picture: an image with a pixel per block, scaled to the view, and on it, where
+// cells are large enough, numbers. The view (zoom, and what lies at its corner) outlives every step.
+const MAX_CELL = 56, TEXT_CELL = 18, NAMES_OF = ["null", "unused", "free", "remembered", "used", "shared"];
+
+function canvas(root, holder, data) {
+  const view = views.get(root) ?? newView(root, holder), n = data.num_blocks;
+  if (view.n !== n) Object.assign(view, { n, zoom: 1, x: 0, y: 0, at: 0, seen: "" });
+  view.columns = Math.ceil(Math.sqrt(n * 1.6)); view.rows = Math.ceil(n / view.columns);
+  Object.assign(view, { data, codes: atob(data.codes), touched: data.touched.slice(0, 4000), image: null });
+  view.label = (i) => {
+    const { state, ref, hash } = cellOf(view, i);
+    return fill(data.words.hover, { block: i, state: Object.fromEntries(data.legend)[state], ref }) + (hash ? data.words[hash === 1 ? "unwritten" : "hashed"] : "");
+  };
+  attr(view.canvas, "aria-label", `${data.title}: ${data.summary}. ${data.words.keys}`);
+  for (const name of ["zoom_in", "zoom_out", "zoom_reset"]) { const b = view.buttons[name]; attr(b, "aria-label", data.words[name]); attr(b, "title", data.words[name]); }
+  say(view.buttons.zoom_reset, data.words.zoom_reset);
+  const own = JSON.stringify(data.lit?.own ?? {}), lit = data.lit?.blocks ?? [];
+  if (own !== view.seen && lit.length && view.zoom > 1 && !lit.some((i) => isInView(view, i))) center(view, lit[0]);
+  view.seen = own;
+  paint(view);
+}
+
+const cellOf = ({ codes, data }, i) => {
+  if (i === 0) return { state: "null", ref: 0, hash: 0 };
+  if (i >= codes.length) return { state: "unused", ref: 0, hash: 0 };
+  const code = codes.charCodeAt(i), ref = code & 63, hash = code >> 6;
+  return { state: ref > 1 ? "shared" : ref ? "used" : hash ? "remembered" : "free", ref: ref === data.max_ref ? `${ref}+` : ref, hash };
+};
+
+function newView(root, holder) {
+  const view = { root, holder, zoom: 1, x: 0, y: 0, at: 0, canvas: part(holder, "picture", "canvas"), live: part(holder, "sr"), fingers: new Map(), buttons: {} };
+  const tools = part(holder, "tools");
+  for (const [name, sign] of [["zoom_out", "−"], ["zoom_in", "+"], ["zoom_reset", ""]]) {
+    const b = el("button", `act ${name}`, sign); b.type = "button"; view.buttons[name] = tools.appendChild(b);
+    b.onclick = (e) => { if (name === "zoom_reset") reset(view); else zoomBy(view, name === "zoom_in" ? 2 : .5); released(e); };
+  }
+  views.set(root, view);
+  view.canvas.tabIndex = 0; attr(view.canvas, "role", "application"); attr(view.live, "aria-live", "polite");
+  new ResizeObserver(() => { clamp(view); paint(view); }).observe(holder);
+  onHover(root, (what) => { view.what = what; paint(view); });
+  listen(view);
+  return view;
+}
+
+// Geometry in CSS pixels: a block's cell is `cell` wide, and the view's corner lies at (x, y) of the zoomed picture.
+const sizeOf = (view) => { const width = view.canvas.clientWidth, height = view.canvas.clientHeight; return { width, height, cell: view.zoom * Math.min(width / view.columns, height / view.rows) }; };
+const placeOf = (view, i, cell) => [i % view.columns * cell - view.x, Math.floor(i / view.columns) * cell - view.y];
+const isInView = (view, i) => { const { width, height, cell } = sizeOf(view), [x, y] = placeOf(view, i, cell); return x > -cell / 2 && y > -cell / 2 && x < width - cell / 2 && y < height - cell / 2; };
+function clamp(view) {
+  const { width, height, cell } = sizeOf(view), over = (size, room) => Math.max(0, size - room);
+  view.x = Math.min(Math.max(0, view.x), over(view.columns * cell, width)); view.y = Math.min(Math.max(0, view.y), over(view.rows * cell, height));
+}
+function zoomTo(view, zoom, px, py) {
+  const before = sizeOf(view), most = Math.max(1, MAX_CELL / (before.cell / view.zoom)), to = Math.min(Math.max(1, zoom), most), by = to / view.zoom;
+  view.x = (view.x + px) * by - px; view.y = (view.y + py) * by - py; view.zoom = to;
+  clamp(view); paint(view);
+}
+// By a button or a key: around the block that matters, else around the middle.
+function zoomBy(view, by) {
+  const { width, height, cell } = sizeOf(view), i = view.focused ? view.at : view.data.lit?.blocks?.[0];
+  const [x, y] = i !== undefined && isInView(view, i) ? placeOf(view, i, cell).map((at) => at + cell / 2) : [width / 2, height / 2];
+  zoomTo(view, view.zoom * by, x, y);
+}
+function reset(view) { Object.assign(view, { zoom: 1, x: 0, y: 0 }); paint(view); }
+function center(view, i) {
+  const { width, height, cell } = sizeOf(view), [x, y] = placeOf(view, i, cell);
+  view.x += x + cell / 2 - width / 2; view.y += y + cell / 2 - height / 2; clamp(view);
+}
+
+function listen(view) {
+  const { canvas, fingers } = view;
+  const at = (e) => { const r = canvas.getBoundingClientRect(); return [e.clientX - r.left, e.clientY - r.top]; };
   const under = (e) => {
-    const r = marks.getBoundingClientRect();
-    const i = Math.floor((e.clientY - r.top) / r.height * rows) * columns + Math.floor((e.clientX - r.left) / r.width * columns);
-    return i >= 0 && i < n ? i : -1;
+    const [x, y] = at(e), { cell } = sizeOf(view), column = Math.floor((x + view.x) / cell), i = Math.floor((y + view.y) / cell) * view.columns + column;
+    return column >= 0 && column < view.columns && i >= 0 && i < view.n ? i : -1;
   };
-  marks.tabIndex = 0; attr(marks, "role", "application"); attr(marks, "aria-label", `${data.title}: ${data.summary}. ${data.keys}`);
-  marks.onmousemove = (e) => { const i = under(e); attr(marks, "title", i < 0 ? "" : label(i)); if (i !== memory.under) { memory.under = i; pointAt(i < 0 ? null : { block: i }); } };
-  marks.onclick = (e) => { const i = under(e); if (i >= 0) { memory.at = i; pick(i); marks.blur(); } };
-  marks.onfocus = () => { memory.focused = marks.matches(":focus-visible"); memory.redraw(); };
-  marks.onblur = () => { memory.focused = false; memory.redraw(); };
-  marks.onkeydown = (e) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[e.key];
-    if (e.key === "Enter") { pick(memory.at); e.preventDefault(); e.stopPropagation(); }
-    if (!by || e.shiftKey) return;
-    memory.at = Math.max(0, Math.min(n - 1, memory.at + by)); say(live, label(memory.at)); attr(live, "aria-live", "polite");
-    memory.redraw(); e.preventDefault(); e.stopPropagation();
+  canvas.addEventListener("wheel", (e) => {
+    if (e.deltaY > 0 && view.zoom === 1) return; // nothing to zoom out of: the page scrolls
+    e.preventDefault(); zoomTo(view, view.zoom * Math.exp(-e.deltaY / 300), ...at(e));
+  }, { passive: false });
+  canvas.onpointerdown = (e) => { fingers.set(e.pointerId, at(e)); view.moved = fingers.size > 1; if (view.zoom > 1) canvas.setPointerCapture(e.pointerId); };
+  canvas.onpointermove = (e) => {
+    const before = fingers.get(e.pointerId), [x, y] = at(e);
+    if (!before) { const i = under(e); attr(canvas, "title", i < 0 ? "" : view.label(i)); if (i !== view.under) { view.under = i; pointAt(i < 0 ? null : { block: i }); } return; }
+    if (!view.moved && Math.hypot(x - before[0], y - before[1]) < 4) return;
+    view.moved = true;
+    const other = [...fingers].find(([id]) => id !== e.pointerId)?.[1];
+    fingers.set(e.pointerId, [x, y]);
+    view.x -= (x - before[0]) / fingers.size; view.y -= (y - before[1]) / fingers.size;
+    if (other) zoomTo(view, view.zoom * Math.hypot(x - other[0], y - other[1]) / Math.max(1, Math.hypot(before[0] - other[0], before[1] - other[1])), (x + other[0]) / 2, (y + other[1]) / 2);
+    else { clamp(view); paint(view); }
   };
+  canvas.onpointerup = canvas.onpointercancel = (e) => fingers.delete(e.pointerId);
+  canvas.onpointerleave = () => { if (view.under >= 0) { view.under = -1; pointAt(null); } };
+  canvas.onclick = (e) => { const i = under(e); if (i < 0 || view.moved || e.detail > 1) return; view.at = i; view.pick(i); canvas.blur(); };
+  canvas.ondblclick = (e) => { if (!view.moved) zoomTo(view, view.zoom * 3, ...at(e)); };
+  canvas.onfocus = () => { view.focused = canvas.matches(":focus-visible"); paint(view); };
+  canvas.onblur = () => { view.focused = false; paint(view); };
+  canvas.onkeydown = (e) => press(view, e);
 }
 
-// Any CSS colour of the theme as one little-endian pixel.
-function palette(holder, names) {
-  const probe = el("i"), one = document.createElement("canvas"); one.width = one.height = 1;
-  const context = one.getContext("2d", { willReadFrequently: true }); holder.append(probe);
-  const pixels = names.map((name) => {
-    probe.className = `probe ${name}`; context.clearRect(0, 0, 1, 1); context.fillStyle = getComputedStyle(probe).color;
-    context.fillRect(0, 0, 1, 1); return new Uint32Array(context.getImageData(0, 0, 1, 1).data.buffer)[0];
-  });
-  probe.remove(); return pixels;
+function press(view, e) {
+  const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: view.columns, ArrowUp: -view.columns }[e.key];
+  if (e.ctrlKey || e.metaKey || e.altKey || (by && e.shiftKey)) return;
+  if (by) {
+    view.at = Math.max(0, Math.min(view.n - 1, view.at + by)); say(view.live, view.label(view.at));
+    if (!isInView(view, view.at)) center(view, view.at);
+    paint(view);
+  } else if (e.key === "Enter") view.pick(view.at);
+  else if (e.key === "+" || e.key === "=") zoomBy(view, 2);
+  else if (e.key === "-") zoomBy(view, .5);
+  else if (e.key === "0") reset(view);
+  else return;
+  e.preventDefault(); e.stopPropagation();
 }
 
-// Rings lie on a canvas of their own, in screen pixels, so that one block among 131,928 is seen.
-function mark(holder, marks, { columns, rows, touched, lit, what, at }) {
-  const width = marks.clientWidth, height = marks.clientHeight, scale = globalThis.devicePixelRatio || 1;
-  if (!width) return;
-  marks.width = width * scale; marks.height = height * scale;
-  const context = marks.getContext("2d"), style = getComputedStyle(holder), cw = width / columns, ch = height / rows;
-  context.scale(scale, scale);
-  const ring = (i, colour, pad) => {
-    const w = Math.max(cw, 5) + pad, h = Math.max(ch, 5) + pad, x = (i % columns + .5) * cw, y = (Math.floor(i / columns) + .5) * ch;
-    context.strokeStyle = colour; context.lineWidth = 2; context.strokeRect(x - w / 2, y - h / 2, w, h);
+// The theme's colours, as CSS and as one little-endian pixel each.
+function palette(view) {
+  const theme = getComputedStyle(view.holder).color;
+  if (view.colours?.theme === theme) return view.colours;
+  const one = document.createElement("canvas"); one.width = one.height = 1;
+  const context = one.getContext("2d", { willReadFrequently: true }), probe = view.holder.appendChild(el("i")), colours = { theme, css: {}, pixel: {} };
+  for (const name of [...NAMES_OF, "touched", "page", ...NAMES_OF.map((state) => `${state}-ink`)]) {
+    probe.className = `probe ${name}`; colours.css[name] = context.fillStyle = getComputedStyle(probe).color;
+    context.clearRect(0, 0, 1, 1); context.fillRect(0, 0, 1, 1); colours.pixel[name] = new Uint32Array(context.getImageData(0, 0, 1, 1).data.buffer)[0];
+  }
+  probe.remove(); view.image = null;
+  return view.colours = colours;
+}
+
+// One pixel per block. A byte of the payload says which: the colours of all 256 are looked up once.
+function imageOf(view, { pixel }) {
+  if (view.image) return view.image;
+  const { columns, rows, n, codes } = view, image = document.createElement("canvas"), data = new ImageData(columns, rows), pixels = new Uint32Array(data.data.buffer);
+  const table = Uint32Array.from({ length: 256 }, (_, code) => pixel[(code & 63) > 1 ? "shared" : code & 63 ? "used" : code >> 6 ? "remembered" : "free"]);
+  for (let i = 1; i < codes.length; i++) pixels[i] = table[codes.charCodeAt(i)];
+  pixels.fill(pixel.unused, codes.length, n); pixels[0] = pixel.null;
+  image.width = columns; image.height = rows; image.getContext("2d").putImageData(data, 0, 0);
+  return view.image = image;
+}
+
+function paint(view) {
+  const { canvas, columns, rows, n, data } = view, { width, height, cell } = sizeOf(view), scale = globalThis.devicePixelRatio || 1;
+  if (!width || !data) return;
+  const colours = palette(view), context = canvas.getContext("2d"), pixelsWide = Math.round(width * scale), pixelsHigh = Math.round(height * scale);
+  if (canvas.width !== pixelsWide || canvas.height !== pixelsHigh) { canvas.width = pixelsWide; canvas.height = pixelsHigh; }
+  context.setTransform(scale, 0, 0, scale, 0, 0); context.clearRect(0, 0, width, height); context.imageSmoothingEnabled = false;
+  context.drawImage(imageOf(view, colours), -view.x, -view.y, columns * cell, rows * cell);
+  const first = Math.max(0, Math.floor(view.y / cell)), last = Math.min(rows - 1, Math.floor((view.y + height) / cell)), left = Math.max(0, Math.floor(view.x / cell)), right = Math.min(columns - 1, Math.floor((view.x + width) / cell));
+  if (cell >= 6) lines(context, view, colours, { cell, width, height, first, last, left, right });
+  if (cell >= TEXT_CELL) for (let row = first; row <= last; row++) for (let column = left; column <= right; column++) {
+    const i = row * columns + column; if (i < n) numbers(context, view, colours, i, cell);
+  }
+  const ring = (i, colour, pad, dash = []) => {
+    const [x, y] = placeOf(view, i, cell), w = Math.max(cell, 5) + pad;
+    if (x < -w || y < -w || x > width + w || y > height + w) return;
+    context.strokeStyle = colour; context.lineWidth = 2; context.setLineDash(dash); context.strokeRect(x + cell / 2 - w / 2, y + cell / 2 - w / 2, w, w);
   };
-  const probe = el("i", "probe touched"); holder.append(probe); const hot = getComputedStyle(probe).color; probe.remove();
-  touched.slice(0, 4000).forEach((i) => ring(i, hot, 1));
-  (lit.blocks ?? []).forEach((i) => ring(i, style.color, i === lit.own?.block ? 5 : 3));
-  if (what?.block !== undefined) ring(what.block, style.color, 7);
-  if (at !== null) ring(at, style.color, 9);
+  view.touched.forEach((i) => ring(i, colours.css.touched, cell > 10 ? -3 : 1));
+  (data.lit?.blocks ?? []).forEach((i) => ring(i, colours.theme, cell > 10 ? 0 : 4, i === data.lit.own?.block ? [] : [3, 2]));
+  if (view.what?.block !== undefined) ring(view.what.block, colours.theme, cell > 10 ? 1 : 6);
+  if (view.focused) ring(view.at, colours.theme, cell > 10 ? 4 : 9);
+  context.setLineDash([]);
+  attr(view.holder, "data-zoomed", view.zoom > 1); view.buttons.zoom_reset.hidden = view.zoom === 1; view.buttons.zoom_out.disabled = view.zoom === 1;
+  view.buttons.zoom_in.disabled = cell >= MAX_CELL - .01; attr(view.holder, "data-cell", cell.toFixed(1));
+}
+
+function lines(context, view, { css }, { cell, width, height, first, last, left, right }) {
+  context.strokeStyle = css.page; context.lineWidth = cell >= TEXT_CELL ? 2 : 1; context.setLineDash([]); context.beginPath();
+  for (let row = first; row <= last + 1; row++) { const y = row * cell - view.y; context.moveTo(0, y); context.lineTo(width, y); }
+  for (let column = left; column <= right + 1; column++) { const x = column * cell - view.x; context.moveTo(x, 0); context.lineTo(x, height); }
+  context.stroke();
+}
+
+// Block id, ref count where it is shared, and the bar of a hash, as in the cells of a small pool.
+function numbers(context, view, { css }, i, cell) {
+  const { state, ref, hash } = cellOf(view, i), [x, y] = placeOf(view, i, cell), id = String(i), isShared = state === "shared", room = cell - 4;
+  const size = Math.min(12, room / (id.length * .61), isShared ? cell * .42 : cell * .6), font = getComputedStyle(view.holder).getPropertyValue("--st-code-font") || "monospace";
+  context.fillStyle = css[`${state}-ink`]; context.textAlign = "center"; context.textBaseline = "middle";
+  if (size >= 6.5) { context.font = `600 ${size}px ${font}`; context.fillText(id, x + cell / 2, y + cell * (isShared ? .62 : .48)); }
+  if (isShared) { context.font = `600 ${Math.min(10, cell * .36)}px ${font}`; context.fillText(`×${ref}`, x + cell / 2, y + cell * .26); }
+  if (!hash || cell < 22) return;
+  context.strokeStyle = css[`${state}-ink`]; context.lineWidth = 2; context.setLineDash(hash === 1 ? [3, 3] : []); context.beginPath();
+  context.moveTo(x + cell * .18, y + cell - 4); context.lineTo(x + cell * .82, y + cell - 4); context.stroke();
 }

@@ -1,47 +1,19 @@
-// root -> the finished requests whose cards somebody opened.
-const opens = new WeakMap();
+const opens = new WeakMap(); // root -> the finished requests whose cards somebody opened
 const opened = (root) => opens.get(root) ?? opens.set(root, new Set()).get(root);
+const button = (cls, kind) => { const b = el("button", cls); b.type = "button"; attr(b, "data-select", kind); return b; };
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   attr(root, "data-roomy", data.roomy);
   head(root, data.title);
-  const state = Object.fromEntries(data.legend);
-  const makeToken = () => { const b = el("button", "token"); b.type = "button"; attr(b, "data-select", "token"); return b; };
-  const setToken = (request, start) => (node, [drawn, name, kind, id, shared], i) => {
-    draw(node, drawn); attr(node, "data-request", request); attr(node, "data-token", start + i); attr(node, "data-state", name); attr(node, "data-kind", kind);
-    attr(node, "title", fill(data.token_label, { i: start + i, id, state: state[name] }) + (shared ? `, ${fill(data.shared_label, { whole: shared })}` : ""));
-  };
-  const makeBlock = () => { const b = el("div", "group"); const n = el("button", "block"); n.type = "button"; attr(n, "data-select", "block"); b.append(n, el("div", "tokens"), el("div", "slots")); return b; };
-  const setBlock = (request) => (node, block) => {
-    const [number, tokens, slots] = node.children;
-    attr(node, "data-fold", block.fold); number.hidden = block.block === null || !!block.fold;
-    say(number, block.block === null ? "" : String(block.block ?? ""));
-    attr(number, "data-block", block.block); attr(node, "data-block", block.block);
-    attr(number, "title", block.block === null ? null : fill(data.block_label, { block: block.block }));
-    if (block.fold) { tokens.replaceChildren(el("span", "quiet", block.fold)); slots.replaceChildren(); return; }
-    if (tokens.firstElementChild?.className === "quiet") tokens.replaceChildren();
-    sync(tokens, block.tokens, makeToken, setToken(request, block.start));
-    sync(slots, Array.from({ length: block.empty + (block.hidden ? 1 : 0) }), () => el("span"), (s, _, i) => {
-      const more = block.hidden && i === 0; s.className = more ? "quiet" : "slot"; say(s, more ? `+${block.hidden}` : "");
-    });
-  };
-  const cards = part(root, "cards");
-  sync(cards, data.cards, makeCard, (node, card) => {
-    attr(node, "data-touched", card.touched); attr(node, "data-status", card.status);
-    const [line, blocks] = node.children, text = line.querySelector(".made");
-    say(line.querySelector(".name"), card.id); attr(line.querySelector(".name"), "data-request", card.id); say(line.children[1], card.word);
-    sync(line.children[2], card.facts, () => el("span"), (fact, [kind, words]) => { attr(fact, "data-kind", kind); say(fact, words); });
-    const shown = [...(card.blocks ?? [])];
-    if (card.folded) shown.splice(card.fold_at, 0, { block: null, tokens: [], empty: 0, fold: card.folded });
-    sync(blocks, shown, makeBlock, setBlock(card.id)); rove(blocks, ".token, .block");
-    const abort = line.querySelector(".abort"); offer(abort, card.abort); attr(abort, "data-aborts", card.id);
-    say(text.firstChild, card.text); attr(text, "title", card.text); text.hidden = !card.text;
-    closed(node, card, opened(root));
-  });
+  const cards = part(root, "cards"), state = Object.fromEntries(data.legend);
+  sync(cards, data.cards, makeCard, (node, card) => { setCard(node, card, data, state); closed(node, card, opened(root)); });
   cards.onclick = (e) => {
-    const open = e.target.closest(".open"); if (open) toggle(open.closest(".request"), opened(root));
-    const abort = e.target.closest(".abort:not([aria-disabled])"); if (abort) setTriggerValue("aborted", abort.dataset.aborts);
-    if (open || abort) released(e);
+    const open = e.target.closest(".open"), fold = e.target.closest(".fold, .refold"), abort = e.target.closest(".abort:not([aria-disabled])");
+    if (open) toggle(open.closest(".request"), opened(root));
+    if (fold) setTriggerValue("unfolded", fold.closest(".request").dataset.card);
+    if (abort) setTriggerValue("aborted", abort.dataset.aborts);
+    if (open || fold || abort) released(e);
   };
   say(part(root, "empty"), data.empty); say(part(root, "quiet"), data.more);
   legend(root, data.cards.length ? [...data.legend, ["output", data.legend_output], ...(data.legend_bytes ? [["bytes", data.legend_bytes]] : [])] : []);
@@ -49,19 +21,57 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 
 function makeCard() {
-  const card = el("article", "request"), line = el("div", "line");
-  const title = el("h3"), name = el("button", "name"); name.type = "button"; attr(name, "data-select", "request"); title.append(name);
-  line.append(title, el("span", "status"), el("span", "facts"));
-  const made = el("span", "made"); made.append(el("bdi"));
-  line.append(made, actButton("abort"), el("bdi", "asked"), actButton("open")); card.append(line, el("div", "blocks"), el("p", "answer"));
+  const card = el("article", "request"), line = el("div", "line"), title = el("h3"), made = el("span", "made");
+  title.append(button("name", "request")); made.append(el("bdi"));
+  line.append(title, el("span", "status"), el("span", "facts"), made, actButton("refold"), actButton("abort"), el("bdi", "asked"), actButton("open"));
+  card.append(line, el("div", "blocks"), el("p", "answer"));
   return card;
+}
+
+function setCard(node, card, data, state) {
+  const [line, blocks] = node.children, [title, status, facts, made, refold, abort] = line.children;
+  attr(node, "data-touched", card.touched); attr(node, "data-status", card.status); attr(node, "data-card", card.id);
+  say(title.firstChild, card.id); attr(title.firstChild, "data-request", card.id);
+  say(status, card.word); attr(status, "title", card.why);
+  sync(facts, card.facts, () => el("span"), (fact, [kind, words]) => { attr(fact, "data-kind", kind); say(fact, words); });
+  setBlocks(blocks, card, data, state);
+  refold.hidden = !card.fold_again; say(refold, card.fold_again ?? "");
+  offer(abort, card.abort); attr(abort, "data-aborts", card.id);
+  say(made.firstChild, card.text); attr(made, "title", card.text); made.hidden = !card.text;
+}
+
+// One tab stop per card: arrow keys move among its blocks and tokens.
+function setBlocks(holder, card, data, state) {
+  const tokenLabel = (i, id, name, shared) => fill(data.token_label, { i, id, state: state[name] }) + (shared ? `, ${fill(data.shared_label, { whole: shared })}` : "");
+  const setToken = (start) => (node, [drawn, name, kind, id, shared], i) => {
+    draw(node, drawn); attr(node, "data-request", card.id); attr(node, "data-token", start + i); attr(node, "data-state", name); attr(node, "data-kind", kind);
+    attr(node, "title", tokenLabel(start + i, id, name, shared));
+  };
+  sync(holder, card.blocks, makeBlock, (node, block) => {
+    const [number, tokens, slots, fold] = node.children;
+    attr(node, "data-fold", !!block.fold); fold.hidden = !block.fold; say(fold, block.fold ?? ""); attr(fold, "title", block.fold ? data.unfold_hint : null);
+    const held = block.block ?? null;
+    number.hidden = held === null; say(number, held === null ? "" : String(held)); attr(number, "title", held === null ? null : fill(data.block_label, { block: held }));
+    attr(number, "data-block", held); attr(node, "data-block", held);
+    sync(tokens, block.tokens ?? [], () => button("token", "token"), setToken(block.start));
+    sync(slots, Array.from({ length: (block.empty ?? 0) + (block.hidden ? 1 : 0) }), () => el("span"), (slot, _, i) => {
+      const isMore = block.hidden && i === 0; slot.className = isMore ? "quiet" : "slot"; say(slot, isMore ? `+${block.hidden}` : "");
+    });
+  });
+  rove(holder, ".token, .block, .fold");
+}
+
+function makeBlock() {
+  const group = el("div", "group"), fold = el("button", "fold"); fold.type = "button";
+  group.append(button("block", "block"), el("div", "tokens"), el("div", "slots"), fold);
+  return group;
 }
 
 // A finished card: its prompt's first words; opened, the whole answer and the tokens by block.
 function closed(node, card, ids) {
   const folds = card.closed, isOpen = !folds || ids.has(card.id), [line, blocks, answer] = node.children;
   const asked = line.querySelector(".asked"), open = line.querySelector(".open");
-  node.dataset.card = card.id; node.words = folds;
+  node.words = folds;
   attr(node, "data-closed", !isOpen); blocks.hidden = !isOpen; answer.hidden = !folds || !isOpen || !folds.answer;
   asked.hidden = open.hidden = !folds;
   if (!folds) return;
@@ -71,8 +81,8 @@ function closed(node, card, ids) {
 }
 
 function toggle(node, ids) {
-  const id = node.dataset.card;
+  const id = node.dataset.card, made = node.querySelector(".made");
   if (!ids.delete(id)) ids.add(id);
-  node.querySelector(".made").hidden = !node.querySelector(".made").textContent;
+  made.hidden = !made.textContent;
   closed(node, { id, closed: node.words }, ids);
 }

@@ -10,6 +10,12 @@ from engine.trace.trace import Trace
 
 ROOMY_BLOCKS = 16  # a pool this small is drawn large, to be read from the last row
 SHORT_HASH = 6  # hexadecimal digits of a hash that a reader can compare at a glance
+QUEUE_EVENTS = (
+    events.BlocksTaken,
+    events.BlocksTouched,
+    events.BlocksFreed,
+    events.HolesMade,
+)
 
 
 class Moment(NamedTuple):
@@ -17,6 +23,7 @@ class Moment(NamedTuple):
 
     state: State
     events: Sequence[Event] = ()  # of the sub-step that ends here
+    before: State | None = None  # where that sub-step began, if it moved blocks in the free queue
 
     @property
     def touched_blocks(self) -> frozenset[int]:
@@ -28,7 +35,9 @@ def moment_at(trace: Trace, cursor: Cursor) -> Moment:
     """At the end of a step no sub-step of the next one has happened yet."""
     cursor = trace.cursor_at(trace.position(cursor))
     happened = trace.events(cursor.step, cursor.sub_step - 1) if cursor.sub_step else []
-    return Moment(trace.at(cursor), tuple(happened))
+    moves = any(isinstance(event, QUEUE_EVENTS) for event in happened)
+    before = trace.at(Cursor(cursor.step, cursor.sub_step - 1)) if moves else None
+    return Moment(trace.at(cursor), tuple(happened), before)
 
 
 def num_finished_steps(trace: Trace) -> int:
@@ -85,6 +94,20 @@ def known_bytes(state: State) -> dict[int, bytes]:
         known.update(zip(request.added.prompt_token_ids, request.added.prompt_token_bytes))
         known.update(zip(request.output_token_ids, request.output_token_bytes))
     return known
+
+
+def kept(num_items: int, *wanted: range) -> list[range]:
+    """What is drawn of a long list: the wanted parts in order, and gaps that are too short to fold."""
+    merged: list[range] = []
+    for part in sorted(wanted, key=lambda part: part.start):
+        start, stop = max(0, part.start), min(num_items, part.stop)
+        if merged and start <= merged[-1].stop + 1:
+            merged[-1] = range(merged[-1].start, max(stop, merged[-1].stop))
+        elif start < stop:
+            merged.append(range(0 if start == 1 else start, stop))
+    if merged and merged[-1].stop == num_items - 1:
+        merged[-1] = range(merged[-1].start, num_items)
+    return merged
 
 
 def folded(items: Sequence[Any], head: int, tail: int) -> tuple[Sequence[Any], Sequence[Any]]:

@@ -3,17 +3,19 @@
 import base64
 from typing import Any
 
-from engine.trace.state import NULL_BLOCK_ID, State
+from engine.trace.state import State
 from views.figures.moment import Moment, block_state
 from views.text import Text
 from views.theme import BLOCK_STATES
 
 MAX_CELLS = 256  # more are one image: 131,928 buttons would take seconds
-CODES = {name: code for code, name in enumerate(BLOCK_STATES)}
+WORDS = ("hover", "hashed", "unwritten", "keys", "zoom_in", "zoom_out", "zoom_reset")
+MAX_REF = 63  # what six bits can say: more is drawn as 63+
+UNWRITTEN, VALID = 1 << 6, 2 << 6  # a hash whose K and V are not computed yet, or are
 
 
 def pool(moment: Moment, text: Text, *, reset: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Cells for a small pool; one byte per block, in base64, for a large one.
+    """Cells for a small pool; one byte per block that was ever used, in base64, for a large one.
 
     `reset`: the button of a run that is live (`reset_button`).
     """
@@ -33,10 +35,9 @@ def pool(moment: Moment, text: Text, *, reset: dict[str, Any] | None = None) -> 
     if state.num_blocks <= MAX_CELLS:
         payload["cells"] = [_cell(state, id_, text) for id_ in range(state.num_blocks)]
     else:
-        payload["states"] = base64.b64encode(_codes(state)).decode()
-        payload["names"] = list(BLOCK_STATES)
-        payload["hover"] = text("pool.hover")
-        payload["keys"] = text("pool.keys")
+        payload["codes"] = base64.b64encode(_codes(state)).decode()
+        payload["max_ref"] = MAX_REF
+        payload["words"] = {word: text.named("pool_word", word) for word in WORDS}
     return payload
 
 
@@ -74,9 +75,12 @@ def _cell(state: State, block_id: int, text: Text) -> dict[str, Any]:
 
 
 def _codes(state: State) -> bytes:
-    """Grows with what was used: never-used blocks are filled in at once."""
-    codes = bytearray([CODES["unused"]]) * state.num_blocks
-    codes[NULL_BLOCK_ID] = CODES["null"]
-    for block_id in state.blocks:
-        codes[block_id] = CODES[block_state(state, block_id)]
+    """Ref count and hash of each block up to the last that was used; all behind it never were."""
+    codes = bytearray(state.next_unused)
+    for block_id, block in state.blocks.items():
+        ref_cnt = block.ref_cnt
+        code = ref_cnt if ref_cnt < MAX_REF else MAX_REF
+        if block.block_hash is not None:
+            code |= VALID if block.kv_valid else UNWRITTEN
+        codes[block_id] = code
     return bytes(codes)

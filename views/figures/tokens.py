@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍"}
+MAX_CHARACTER_BYTES = 4  # UTF-8
 LONG_RUN = 6  # that many equal signs in a row become one and a count
 INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zs", "Zl", "Zp"})
 MARKS = frozenset({"Mn", "Me", "Mc"})
@@ -54,6 +55,36 @@ def pieces(token_bytes: tuple[bytes, ...]) -> tuple[Piece, ...]:
             first += 1
         found.append(_piece(text, characters, first, (start, stop)))
     return tuple(found)
+
+
+def drawn_runs(piece: Piece) -> str | list[list[str]]:
+    """A plain token is just its text; one with signs or bytes is a list of [text, kind]."""
+    if len(piece.runs) == 1 and piece.runs[0][1] == PLAIN:
+        return piece.runs[0][0]
+    return [[text, kind] for text, kind in piece.runs]
+
+
+def pieces_between(token_bytes: Sequence[bytes], start: int, stop: int) -> tuple[Piece, ...]:
+    """The pieces of tokens `start` to `stop - 1`, at a cost that does not grow with the text.
+
+    Reading begins at a byte that no character reaches across, and ends where the last is whole.
+    """
+    if start >= stop:
+        return ()
+    first, last, ahead = start, stop, 0
+    while first > 0 and (not token_bytes[first] or _goes_on(token_bytes[first][0])):
+        first -= 1
+        if sum(map(len, token_bytes[first:start])) >= MAX_CHARACTER_BYTES:
+            break
+    while last < len(token_bytes) and ahead < MAX_CHARACTER_BYTES:
+        ahead += len(token_bytes[last])
+        last += 1
+    return pieces(tuple(token_bytes[first:last]))[start - first : stop - first]
+
+
+def _goes_on(byte: int) -> bool:
+    """Whether the byte belongs to a character that began before it (UTF-8)."""
+    return 0x80 <= byte < 0xC0
 
 
 def request_pieces(token_ids: Sequence[int], token_bytes: Sequence[bytes]) -> tuple[Piece, ...]:

@@ -17,8 +17,8 @@ from views.figures.narration import narration
 from views.figures.numbers import numbers
 from views.figures.pool import pool, reset_button
 from views.figures.queue import queue
-from views.figures.requests import requests
-from views.figures.selection import lit
+from views.figures.requests import Looks, requests
+from views.figures.selection import lit, spotlight
 from views.figures.tables import tables
 from views.figures.transport import transport
 from views.runs import Run
@@ -57,7 +57,8 @@ def _is_past(run: Run) -> bool:
 
 def _requests(run: Run, moment: Moment, text: Text) -> None:
     unfinished = None if run.live is None else run.unfinished
-    payload = requests(moment, text, unfinished=unfinished, is_past=_is_past(run))
+    looks = Looks(lit=_lit_blocks(moment))
+    payload = requests(moment, text, looks=looks, unfinished=unfinished, is_past=_is_past(run))
     _linked("requests", payload, moment, "aborted")
     _lens(run, moment, text)
 
@@ -92,8 +93,13 @@ def _pool(run: Run, moment: Moment, text: Text) -> None:
     _linked("pool", pool(moment, text, reset=reset), moment, "reset")
     if selected is not None:
         _linked("block", block(moment, text, selected=selected), moment)
-    _linked("queue", queue(moment, text), moment)
-    _linked("tables", tables(moment, text), moment)
+    _linked("queue", queue(moment, text, lit=_lit_blocks(moment)), moment)
+    _linked("tables", tables(moment, text, lit=_lit_blocks(moment)), moment)
+
+
+def _lit_blocks(moment: Moment) -> tuple[int, ...]:
+    """Blocks that a fold must not hide."""
+    return spotlight(moment.state, session.choices().selection).blocks
 
 
 def _linked(name: str, payload: dict[str, object], moment: Moment, *others: str) -> None:
