@@ -13,7 +13,7 @@ from engine.trace.trace import Trace
 from tests.views.runs import NAMES, golden_trace, moments
 from views.figures import run_numbers as module
 from views.figures.moment import moment_at
-from views.figures.numbers import MAX_POINTS, numbers, points
+from views.figures.numbers import MAX_POINTS, _percent, numbers, points
 from views.figures.run_numbers import COUNTED, NOTHING_YET, numbers_of, run_numbers
 from views.text import Text
 
@@ -165,8 +165,6 @@ def test_a_long_run_becomes_a_hundred_points_and_its_peaks_stay(column, drawn):
     [(0.0, "0%"), (1e-6, "0.1%"), (0.0071, "0.7%"), (0.5, "50%"), (0.9999, "99%"), (1.0, "100%")],
 )
 def test_something_is_never_nothing_and_nearly_all_is_not_all(share, said):
-    from views.figures.numbers import _percent
-
     assert _percent(share) == said
 
 
