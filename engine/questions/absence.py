@@ -128,7 +128,7 @@ class Absence:
             return None
         shared, index = parting.num_shared_tokens, start // self.size
         if parting.other_token_id is None and shared % size:
-            return PartialBlock(parting.request_id, shared, index, shared - start, size, False)
+            return PartialBlock(parting, index, shared - start, size, False)
         return Diverges(parting, index, (self.num_tokens - start) // size)
 
     def _alone(self, start: int) -> Reason:

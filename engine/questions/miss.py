@@ -24,7 +24,6 @@ from engine.questions.reasons import (
     NotComputed,
     OtherParent,
     PartialBlock,
-    Parting,
     ReadingSkipped,
     Reason,
     ShorterThanBlock,
@@ -44,7 +43,6 @@ class Miss(NamedTuple):
     block_size: int
     found: WouldHit
     reasons: tuple[Reason, ...]
-    parting: Parting | None  # from the request with the longest common start, if there is one
     num_same_words: int = 0  # blocks that missed though their tokens were cached behind others
 
     @property
@@ -109,7 +107,6 @@ class _Judge:
             self.size,
             found,
             reasons,
-            self.partings.longest,
             self.absence.num_same_words(found.num_hit_tokens) if is_elsewhere else 0,
         )
 
@@ -162,8 +159,7 @@ class _Judge:
         same = self.partings.same_keys
         if same is not None and same.num_shared_tokens > num_hit_tokens:
             return PartialBlock(
-                same.request_id,
-                same.num_shared_tokens,
+                same,
                 num_hit_tokens // self.size,
                 same.num_shared_tokens - num_hit_tokens,
                 self.size,

@@ -115,8 +115,7 @@ class NeverCached(NamedTuple):
 class PartialBlock(NamedTuple):
     """The same tokens go on, but not to the end of a block; only full blocks are shared."""
 
-    request_id: str  # the other one
-    num_shared_tokens: int
+    parting: Parting
     block_index: int
     num_in_block: int  # shared tokens in that block
     block_size: int

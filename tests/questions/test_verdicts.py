@@ -4,7 +4,14 @@ import pytest
 
 from engine.questions.lookup import Query, query_of_tokens
 from engine.questions.miss import why_miss, why_would_miss
-from engine.questions.reasons import Diverges, FullHit, Parting, ShorterThanBlock
+from engine.questions.reasons import (
+    Diverges,
+    FullHit,
+    OtherParent,
+    PartialBlock,
+    Parting,
+    ShorterThanBlock,
+)
 from engine.trace.codec import encode_trace, read_trace
 from engine.trace.state import Cursor
 from tests.questions.builders import lookups, request, run
@@ -21,8 +28,9 @@ def test_every_lookup_of_a_recorded_run_is_explained_as_it_happened(name):
         assert found.reasons
         if isinstance(found.reason, FullHit):
             assert event.num_tokens - event.num_hit_tokens == found.reason.num_rest_tokens
-        if found.parting is not None:
-            assert_shared(trace.at(cursor), event.request_id, found.parting)
+        for reason in found.reasons:
+            if isinstance(reason, Diverges | OtherParent | PartialBlock) and reason.parting:
+                assert_shared(trace.at(cursor), event.request_id, reason.parting)
 
 
 def assert_shared(state, request_id, parting):

@@ -148,12 +148,12 @@ def test_a_time_stamp_in_front_costs_every_block_behind_it():
 
 def test_a_shared_end_that_fills_no_block_is_computed_again():
     trace = run(EARLY, request("late", range(1, 15), step=1))
-    assert reasons(trace, "late") == (PartialBlock("early", 14, 3, 2, 4, True),)
+    assert reasons(trace, "late") == (PartialBlock(Parting("early", 14, None, 15), 3, 2, 4, True),)
 
 
 def test_the_other_s_last_block_was_never_full():
     trace = run(request("early", range(1, 7), output=[7]), request("late", range(1, 16), step=2))
-    assert reasons(trace, "late") == (PartialBlock("early", 7, 1, 3, 4, False),)
+    assert reasons(trace, "late") == (PartialBlock(Parting("early", 7, 8, None), 1, 3, 4, False),)
 
 
 def test_the_last_sampled_token_is_never_computed_so_its_block_is_never_cached():
@@ -176,7 +176,7 @@ def test_chunked_prefill_has_cached_only_as_far_as_its_chunks_got():
 def test_in_the_same_step_a_block_hits_before_it_is_computed():
     trace = run(EARLY, request("late", range(1, 14)))
     assert verdict(trace, "late").found.num_hit_tokens == 12
-    assert reasons(trace, "late") == (PartialBlock("early", 13, 3, 1, 4, True),)
+    assert reasons(trace, "late") == (PartialBlock(Parting("early", 13, None, 14), 3, 1, 4, True),)
 
 
 def test_two_who_wait_with_the_same_prompt_have_nothing_to_give_yet():

@@ -29,7 +29,9 @@ NAMES = (
     "tables",
     "timeline",
     "transport",
+    "tree",
     "until",
+    "why",
 )
 
 

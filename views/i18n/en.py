@@ -1,9 +1,10 @@
 """The words of the pages, in English: vLLM's own words, short sentences, no jargon beside them."""
 
-from views.i18n import en_events, en_numbers, en_runs, en_time, en_tree
+from views.i18n import en_events, en_numbers, en_runs, en_time, en_tree, en_why
 
 MESSAGES: dict[str, str] = {
     **en_events.MESSAGES,
+    **en_why.MESSAGES,
     **en_numbers.MESSAGES,
     **en_tree.MESSAGES,
     **en_time.MESSAGES,
@@ -128,10 +129,10 @@ MESSAGES: dict[str, str] = {
     "queue.head": "head",
     "queue.tail": "tail",
     "queue.more": "{n:,} more",
-    "queue.empty": "No free block is left: whoever needs one has to wait, or somebody is preempted.",
     "queue.node": "block {block}: {state}",
     "queue.node_cached": ", hash #{hash}: {content}",
     "queue.ghost": "block {block} stood here until this sub-step",
+    "queue.empty": "No free block is left: whoever needs one has to wait, or somebody is preempted.",
     "queue.victim": "Taken next: block {block}, which holds nothing that could be hit.",
     "queue.victim_cached": "Taken next: block {block}. With it goes hash #{hash}: {content}",
     "queue.left_head": "{blocks} left the head.",

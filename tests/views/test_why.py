@@ -1,0 +1,216 @@
+"""The lens "why": a verdict first, the picture of it, what holds up the line, and typed text."""
+
+import json
+import time
+
+import pytest
+
+from engine.questions import reasons
+from engine.trace.events import BlocksTaken, Event
+from engine.trace.header import TraceHeader
+from engine.trace.state import Cursor
+from engine.trace.trace import Trace
+from tests.questions.builders import request, run, sub_steps
+from tests.views.runs import NAMES, golden_trace
+from views.examples import DOC_EXAMPLE, EXAMPLES
+from views.figures import why_words
+from views.figures.moment import moment_at
+from views.figures.why import default_request, why
+from views.figures.would_hit import NEW_TOKEN, answer, ask_form, ask_hint, script_tokens
+from views.text import Text
+
+TEXT = Text("en")
+LETTERS = EXAMPLES[DOC_EXAMPLE].token_names
+
+
+def lens(trace, cursor, request_id=None):
+    return why(trace, cursor, moment_at(trace, cursor), TEXT, request_id=request_id)
+
+
+def cursors(trace, at_most):
+    """Evenly spread over the run, with both ends."""
+    last = trace.num_positions - 1
+    return [trace.cursor_at(at) for at in [*range(0, last, max(1, last // at_most)), last]]
+
+
+def marks(payload):
+    return [cell.get("mark") for cell in payload["case"]["strip"]["cells"]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_lens_answers_at_every_moment_of_every_recorded_workload(name):
+    trace = golden_trace(name)
+    for cursor in cursors(trace, 25):
+        for request_id in (None, *list(trace.at(cursor).requests)[:3], "nobody"):
+            payload = lens(trace, cursor, request_id)
+            assert json.dumps(payload)
+            if "case" in payload:
+                assert payload["case"]["found"]
+                assert all(said["text"] for said in payload["case"]["reasons"])
+                assert payload["case"]["strip"]["cells"]
+            else:
+                assert payload["empty"]
+
+
+def test_every_reason_has_its_words():
+    kinds = {kind for kind in vars(reasons).values() if isinstance(kind, type)}
+    answers = {kind for kind in kinds if kind.__module__ == reasons.__name__}
+    assert set(why_words._TELLERS) == answers - {reasons.Parting}
+
+
+def test_two_tokens_stand_side_by_side_where_two_requests_part():
+    trace = golden_trace("doc_example")
+    payload = lens(trace, trace.last, "request1")
+    case = payload["case"]
+    assert payload["when"] == "as the cache was in step 3, when request1 was admitted"
+    assert case["found"] == "request1: 8 of 14 tokens hit."
+    assert case["reasons"][0]["text"] == (
+        "It parts from request0 at token 10: “201” here, “11” there. "
+        "From logical block 2 on 1 full block must be computed."
+    )
+    assert "end" in case["reasons"][0]["do"]
+    theirs, ours = case["sides"]["rows"]
+    assert (theirs["name"], ours["name"]) == ("request0", "request1")
+    states = [[token[3] for token in row["tokens"]] for row in (theirs, ours)]
+    assert states[1] == [*["hit"] * 3, *["same"] * 2, "parts", *["behind"] * 3]
+    assert [token[1] for token in ours["tokens"] if token[4]] == [8, 12], "blocks begin there"
+    assert marks(payload) == ["hit", "hit", "miss", "rest"]
+    assert case["strip"]["cells"][2]["parts_at"] == 2
+    assert [cell.get("block") for cell in case["strip"]["cells"]] == [1, 2, None, None]
+
+
+def test_an_eviction_is_a_place_to_go_to():
+    trace = golden_trace("preempt_resume_hit")
+    payload = lens(trace, trace.after_update(6), "r1")
+    said = payload["case"]["reasons"][0]
+    assert said["go"] == "Go to the eviction in step 5"
+    there = trace.cursor_at(said["position"])
+    assert there.step == 5
+    assert isinstance(trace.events(there.step, there.sub_step - 1)[0], BlocksTaken)
+    assert marks(payload) == ["hit", "hit", "hit", "lost", "rest"]
+
+
+def test_a_block_computed_again_is_not_called_a_miss():
+    trace = golden_trace("boundary_bs4")
+    payload = lens(trace, trace.last, "n8b")
+    assert payload["case"]["found"] == "n8b: 4 of 8 tokens hit."
+    assert marks(payload) == ["hit", "again"]
+    assert "one token must be computed" in payload["case"]["reasons"][0]["text"]
+
+
+def test_words_behind_another_start_are_counted():
+    doc = list(range(50, 62))
+    trace = run(
+        request("early", [7, 1, *doc[:2], *doc]), request("late", [7, 2, *doc[:2], *doc], 1)
+    )
+    said = lens(trace, trace.last, "late")["case"]["reasons"][0]
+    assert said["more"].startswith("3 of the blocks that missed hold words")
+
+
+def test_a_salt_is_named_on_both_sides():
+    trace = golden_trace("cache_salt")
+    said = lens(trace, trace.last, "saltA")["case"]["reasons"][0]["text"]
+    assert "“A” here, none there" in said
+
+
+def test_long_prompts_fold_and_a_huge_pool_costs_a_few_milliseconds():
+    trace = golden_trace("big_pool_131928")
+    cursor = trace.last
+    lens(trace, cursor, "b")
+    began = time.perf_counter()
+    for _ in range(5):
+        payload = lens(trace, cursor, "b")
+    assert (time.perf_counter() - began) / 5 < 0.05
+    assert len(json.dumps(payload)) < 30_000
+    folds = [cell["fold"] for cell in payload["case"]["strip"]["cells"] if "fold" in cell]
+    assert folds
+
+
+def test_without_a_choice_it_is_about_whom_the_sub_step_is_about():
+    trace = golden_trace("doc_example")
+    after_lookup = next(
+        trace.next(cursor)
+        for cursor, happened in sub_steps(trace)
+        if type(happened[0]).__name__ == "PrefixLookedUp" and cursor.step == 3
+    )
+    assert default_request(moment_at(trace, after_lookup)) == "request1"
+    assert default_request(moment_at(trace, trace.last)) == "request2"
+    assert lens(trace, after_lookup, "nobody")["request"] == "request1"
+
+
+def test_a_run_without_requests_says_how_to_begin():
+    trace = Trace(TraceHeader(config=golden_trace("doc_example").header.config))
+    payload = lens(trace, Cursor(0, 0))
+    assert payload["empty"].startswith("No request has been looked up yet.")
+    assert payload["line"] is None
+
+
+# The line -----------------------------------------------------------------------------------------
+
+
+def test_the_autopsy_shows_what_is_needed_beside_what_exists():
+    trace = golden_trace("oversized")
+    lines = [lens(trace, cursor)["line"] for cursor in cursors(trace, 200)]
+    line = next(line for line in lines if line and line["deadlock"])
+    assert line["cause"] == "oversized"
+    assert line["bar"]["needed"] > line["bar"]["free"] + line["bar"]["used"]
+    assert "for ever" in line["deadlock"]
+    assert "raise num_blocks" in line["sentence"]
+
+
+def test_whose_end_would_be_enough_is_named():
+    trace = golden_trace("preempt_resume_hit")
+    line = lens(trace, trace.after_update(6), "r1")["line"]
+    assert line["cause"] == "blocks"
+    assert line["way_out"] == "When r0 ends, 5 blocks come free: enough."
+    assert line["holders"] == [{"request": "r0", "num": 5, "own": ""}]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_line_has_a_sentence(name):
+    trace = golden_trace(name)
+    for cursor in cursors(trace, 40):
+        line = lens(trace, cursor)["line"]
+        assert line is None or line["sentence"]
+
+
+# Typed text ---------------------------------------------------------------------------------------
+
+
+def test_the_letters_of_the_example_are_asked_without_running_anything():
+    trace = golden_trace("doc_example")
+    before: list[Event] = trace.events_from(0)
+    typed = script_tokens("ABCD EFGH IJKx", LETTERS, TEXT)
+    assert list(typed.token_ids)[:4] == [1, 2, 3, 4]
+    shown = answer(trace, trace.last, typed, TEXT)
+    assert shown["case"]["found"] == "This text is 12 tokens; 8 would hit."
+    assert "“x” here, “12” there" in shown["case"]["reasons"][0]["text"]
+    assert [cell["mark"] for cell in shown["case"]["strip"]["cells"]] == ["hit", "hit", "miss"]
+    assert shown["need"].startswith("To go on it would take 1 block for the rest")
+    assert trace.events_from(0) == before
+
+
+def test_a_letter_that_no_token_has_is_a_token_of_its_own():
+    typed = script_tokens("Aж", LETTERS, TEXT)
+    assert list(typed.token_ids) == [1, NEW_TOKEN + ord("ж")]
+
+
+def test_a_script_without_names_takes_numbers_and_says_what_is_none():
+    assert list(script_tokens("1, 2 3", {}, TEXT).token_ids) == [1, 2, 3]
+    assert script_tokens("1 <b>", {}, TEXT).problem.startswith("“<b>” is not a token id")
+
+
+def test_an_empty_text_has_no_answer_and_an_unknown_seed_is_said():
+    trace = golden_trace("doc_example")
+    assert answer(trace, trace.last, script_tokens("  ", LETTERS, TEXT), TEXT) == {"problem": ""}
+    secret = run(request("a", range(8)), hash_seed=None)
+    said = answer(secret, secret.last, script_tokens("1 2 3", {}, TEXT), TEXT)
+    assert "random" in said["problem"]
+
+
+def test_the_field_says_how_to_type():
+    assert ask_hint(LETTERS, TEXT).startswith("Type the letters of this example, such as A B C")
+    assert ask_hint({}, TEXT).startswith("Type token ids")
+    assert ask_hint(None, TEXT).startswith("Type a prompt")
+    form = ask_form(TEXT, hint="", typed="{x}", mode=None)
+    assert form["text"] == "{x}"

@@ -1,0 +1,94 @@
+"""Why nothing moves: the head of the waiting queue, what it needs, what there is, who holds it."""
+
+from typing import Any
+
+from engine.questions.stuck import Autopsy, Holder, why_stuck
+from engine.trace.state import State
+from views.text import Text
+
+MAX_HOLDERS = 8
+
+
+def autopsy(state: State, text: Text) -> dict[str, Any] | None:
+    """None when nobody waits."""
+    found = why_stuck(state)
+    if found is None:
+        return None
+    shown: dict[str, Any] = {
+        "title": text("why.line"),
+        "request": found.request_id,
+        "head": _head(found, text),
+        "cause": found.cause,
+        "sentence": _sentence(state, found, text),
+        "deadlock": text("why.deadlock") if found.is_deadlock else "",
+    }
+    if found.cause in ("blocks", "oversized"):
+        shown["bar"] = _bar(found, text)
+        shown["holders_title"] = text("why.holders") if found.holders else ""
+        shown["holders"] = [_holder(holder, text) for holder in found.holders[:MAX_HOLDERS]]
+    if found.cause == "blocks":
+        shown["way_out"] = _way_out(found, text)
+    return shown
+
+
+def _head(found: Autopsy, text: Text) -> str:
+    if not found.num_behind:
+        return text("why.head_alone", request=found.request_id)
+    return text.count("why.head", found.num_behind, request=found.request_id)
+
+
+def _sentence(state: State, found: Autopsy, text: Text) -> str:
+    config = state.config
+    match found.cause:
+        case "preempted":
+            return text("why.cause.preempted")
+        case "seqs":
+            return text("why.cause.seqs", n=len(state.running))
+        case "lora":
+            return text("why.cause.lora", n=config["max_loras"])
+        case "budget":
+            return text("why.cause.budget", n=config["max_num_batched_tokens"])
+        case "uncut":
+            num_rest = found.num_tokens - found.num_hit_tokens
+            return text("why.cause.uncut", n=num_rest, left=max(0, found.tokens_left))
+        case "blocks":
+            return text.count("why.cause.blocks", found.num_blocks_missing)
+        case "oversized":
+            return text("why.cause.oversized", n=found.num_blocks_in_all + 1)
+    return text("why.cause.nothing")
+
+
+def _bar(found: Autopsy, text: Text) -> dict[str, Any]:
+    """Two bars on one scale: what is needed, and what exists."""
+    needs = [
+        text("why.need_of", n=found.num_blocks_needed, tokens=found.num_scheduled_tokens),
+    ]
+    if found.num_queued_hits:
+        needs.append(text.count("why.need_queued", found.num_queued_hits))
+    if found.num_blocks_in_all > found.num_blocks_needed:
+        needs.append(text("why.in_all", n=found.num_blocks_in_all, tokens=found.num_tokens))
+    return {
+        "scale": max(found.num_blocks_needed, found.num_usable_blocks),
+        "needed": found.num_blocks_needed,
+        "free": found.num_free_blocks,
+        "used": found.num_usable_blocks - found.num_free_blocks,
+        "need_word": text("why.need"),
+        "need_words": ", ".join(needs),
+        "free_word": text("why.free"),
+        "used_word": text("why.used"),
+        "exist_word": text("why.exist"),
+    }
+
+
+def _holder(holder: Holder, text: Text) -> dict[str, Any]:
+    own = ""
+    if holder.num_own_blocks != holder.num_blocks:
+        own = text("why.holder_own", own=holder.num_own_blocks)
+    return {"request": holder.request_id, "num": holder.num_blocks, "own": own}
+
+
+def _way_out(found: Autopsy, text: Text) -> str:
+    enough = found.enough
+    if enough is None:
+        return text("why.not_enough")
+    return text.count("why.enough", enough.num_own_blocks, request=enough.request_id)
