@@ -1,0 +1,209 @@
+"""Branches on the page: what is offered, and what comes of it."""
+
+import pytest
+
+from engine.trace.events import SettingChanged
+from tests.views.branches import (
+    added,
+    branch,
+    captions,
+    go_to_end_of,
+    names,
+    run_id,
+    run_steps,
+    said,
+    shown,
+    two_prompts,
+)
+from tests.views.page import notice, payload, prompt, send, set_number
+
+# What it says before it does ----------------------------------------------------------------------
+
+
+def test_a_branch_says_what_it_is_before_it_is_made(app):
+    two_prompts(app)
+    go_to_end_of(app, 2)
+    assert app.button(key="branch").label == "Branch from step 3 with these"
+    same = said(app, "Branching loses nothing")
+    assert "run 1 stays" in same
+    assert "before step 3 as it was, and goes on from there" in same
+    set_number(app, "max_num_batched_tokens", 32)
+    assert "max_num_batched_tokens changes there, between two steps" in said(app, "Branching")
+    set_number(app, "block_size", 4)
+    both = said(app, "Branching")
+    assert "block_size" in both
+    assert "again with these settings" in both
+    assert "Its past may look different" in both
+    assert "2 requests start over; 6 steps so far will be gone" in said(app, "Changes")
+    assert len(app.session_state["choices"].shelf.kept) == 1, "nothing has happened yet"
+    set_number(app, "block_size", "*many*")
+    assert said(app, "What a branch would be") is not None
+
+
+def test_inside_a_step_it_says_that_the_branch_begins_before_it(app):
+    two_prompts(app)
+    go_to_end_of(app, 2)
+    position = payload(app, "transport")["position"]
+    assert "inside" not in said(app, "Branching")
+    send(app, "target", {"position": position + 2})
+    assert "lies inside step 3: the branch begins before" in said(app, "Branching")
+    assert app.button(key="branch").label == "Branch from step 3 with these"
+
+
+def test_the_panel_follows_when_time_goes_to_another_step(app):
+    two_prompts(app)
+    for step in (4, 1):
+        go_to_end_of(app, step)
+        assert app.button(key="branch").label == f"Branch from step {step + 1} with these"
+
+
+def test_every_setting_says_what_it_does_and_what_vllm_calls_it(app):
+    two_prompts(app)
+    for words in ("Tokens in a block. In vLLM: --block-size", "Tokens that one step may compute."):
+        assert said(app, words) is not None
+    assert len([words for words in captions(app) if "In vLLM: --" in words]) == 6
+
+
+# What comes of it -----------------------------------------------------------------------------
+
+
+def test_a_branch_stands_where_it_began_and_the_old_run_stays(app):
+    two_prompts(app)
+    go_to_end_of(app, 2)
+    old = app.session_state["run"]
+    num_events = old.trace.num_events
+    set_number(app, "max_num_batched_tokens", 8)
+    branch(app)
+    new = app.session_state["run"]
+    assert new is not old
+    assert names(app) == [
+        ("Run 1", ""),
+        ("Run 2", "from run 1 at step 3, max_num_batched_tokens=8"),
+    ]
+    assert shown(app) == "Run 2"
+    assert payload(app, "until")["running"] == "Running until the branch begins"
+    send(app, "pursued", payload(app, "until")["share"])
+    assert payload(app, "until")["running"] is None
+    changes = [e for e in new.trace.events_from(0) if isinstance(e, SettingChanged)]
+    assert [(e.step, e.value) for e in changes] == [(3, 8)]
+    assert payload(app, "transport")["position"] == payload(app, "transport")["last"]
+    assert old.trace.num_events == num_events
+    assert new.config.max_num_batched_tokens == 8
+    run_steps(app, 5)
+    assert payload(app, "transport")["step"] == 5
+
+
+def test_another_block_size_does_the_past_again_in_the_branch(app):
+    two_prompts(app)
+    set_number(app, "block_size", 4)
+    branch(app)
+    send(app, "pursued", 0)
+    assert names(app)[1][1] == "from run 1 at step 6, block_size=4, past done again"
+    new = app.session_state["run"]
+    assert new.trace.header.config["block_size"] == 4
+    assert new.trace.num_steps == 6
+    assert added(app) == [("r0", 0), ("r1", 0)]
+
+
+def test_what_came_later_comes_along_only_if_asked(app):
+    two_prompts(app)
+    send(app, "added", prompt("Later"))
+    run_steps(app, 8)
+    go_to_end_of(app, 2)
+    box = next(box for box in app.checkbox if box.label == "Bring along what comes later")
+    branch(app)
+    assert added(app) == [("r0", 0), ("r1", 0)]
+    assert len(app.session_state["run"].asked) == 2
+    send(app, "switched", run_id(app, "Run 1"))
+    go_to_end_of(app, 2)
+    box = next(box for box in app.checkbox if box.label == "Bring along what comes later")
+    box.check().run()
+    branch(app)
+    for share in range(3):
+        send(app, "pursued", share)
+    run_steps(app, 8)
+    assert added(app) == [("r0", 0), ("r1", 0), ("r2", 6)]
+
+
+def test_a_prompt_from_the_past_comes_in_a_branch(app):
+    two_prompts(app)
+    form = payload(app, "prompt")
+    assert form["here"] is None
+    assert form["where"] == "Goes to the end of the run: step 6 will see it first."
+    go_to_end_of(app, 1)
+    here = payload(app, "prompt")["here"]
+    assert here["word"] == "Add here, in a branch from step 2"
+    assert "Run 1 stays as it is" in here["hint"]
+    send(app, "added_here", prompt("Between", max_tokens="2"))
+    send(app, "pursued", 0)
+    assert added(app) == [("r0", 0), ("r1", 0), ("r2", 2)]
+    assert names(app)[1] == ("Run 2", "from run 1 at step 2, with r2")
+    assert payload(app, "prompt")["draft"]["text"] == ""
+    assert [draft.text for draft in app.session_state["run"].asked][-1] == "Between"
+
+
+@pytest.mark.parametrize(
+    ("draft", "sentence"),
+    [(prompt(max_tokens="0"), "max_tokens=0"), (prompt("x" * 600), "the pool has 63")],
+)
+def test_a_refused_branch_costs_nothing(app, draft, sentence):
+    two_prompts(app)
+    go_to_end_of(app, 1)
+    before = app.session_state["run"]
+    send(app, "added_here", draft)
+    assert sentence in notice(app, "error")
+    assert app.session_state["run"] is before
+    assert payload(app, "runs") is None
+    assert payload(app, "prompt")["draft"]["text"] == draft["text"]
+    shown_error = next(n for n in payload(app, "notices")["notices"] if n["kind"] == "error")
+    assert shown_error["way_out"] is None, "letting it wait would restart the run"
+    set_number(app, "block_size", 0)
+    branch(app)
+    assert "block_size=0 is out of range" in notice(app, "error")
+    assert app.session_state["run"] is before
+
+
+def test_a_branch_that_is_stopped_on_its_way_goes_on_step_by_step(app, monkeypatch):
+    two_prompts(app)
+    monkeypatch.setattr("views.runs.MAX_STEPS_AT_ONCE", 2)
+    branch(app)
+    send(app, "pursued", 0)
+    send(app, "stopped", True)
+    assert "Stopped on the way to step 6" in notice(app, "note")
+    assert app.session_state["run"].trace.num_steps == 4
+    for step in (5, 7, 8):
+        run_steps(app, step)
+    assert payload(app, "transport")["step"] == 8
+    assert app.session_state["run"].branch_step is None
+
+
+def test_the_documentations_letters_branch_with_their_script(app):
+    app.run()
+    app.button(key="panel").click().run()
+    assert app.button(key="branch").disabled, "without a change the script only repeats itself"
+    go_to_end_of(app, 2)
+    set_number(app, "max_num_seqs", 1)
+    assert "the script brings later" in said(app, "Branching")
+    branch(app)
+    assert payload(app, "until")["running"] is None, "a script is there at once"
+    assert names(app)[1] == ("Run 2", "from run 1 at step 3, max_num_seqs=1")
+    assert payload(app, "transport")["step"] in (2, 3)
+    story = payload(app, "narration")
+    assert story["lines"][story["current"]]["text"] == "max_num_seqs is 1 from now on."
+    assert [id_ for id_, _ in added(app)] == ["request0", "request1", "request2"]
+    send(app, "target", {"position": 10**6})
+    go_to_end_of(app, app.session_state["run"].trace.num_steps - 1)
+    set_number(app, "max_num_seqs", 2)
+    branch(app)
+    assert "the script is at its end" in notice(app, "error")
+
+
+def test_a_script_does_its_past_again_with_other_blocks(app):
+    app.run()
+    app.button(key="panel").click().run()
+    go_to_end_of(app, 2)
+    set_number(app, "block_size", 8)
+    branch(app)
+    assert payload(app, "pool")["num_blocks"] == 11
+    assert app.session_state["run"].config.block_size == 8
+    assert names(app)[1][1].endswith("block_size=8, past done again")
