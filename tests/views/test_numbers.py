@@ -107,6 +107,7 @@ def test_the_card_says_what_each_number_is_a_share_of():
         "empty": ("14%", "4 of 28"),  # 18 tokens in 5 blocks of 4, 14 in 4
     }
     assert rows["usage"]["name"] == "vllm:kv_cache_usage_perc"
+    assert rows["waiting"]["facts"] == "Over the run: always 0."
     assert rows["usage"]["facts"] == "7 of 10. Over the run: at most 80%, first in step 6."
 
 

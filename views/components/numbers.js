@@ -27,9 +27,9 @@ const setSpark = (spark, points, data) => {
   cut(clip.firstChild, -2, seen + 2 + (data.seen === 1 ? 2 : 0)); cut(rest.firstChild, seen, WIDTH - seen + 2);
   attr(line, "d", `M${WIDTH * data.at} 0V${HEIGHT}`);
 };
+// A row: label, value, share, curve; under it vLLM's name and what is counted, for whoever asks.
 const make = () => {
-  const node = el("div", "number"), line = el("button", "line"), detail = el("p", "detail");
-  line.type = "button";
+  const node = el("div", "number"), line = el("div", "line"), detail = el("p", "detail");
   line.append(el("span", "label"), el("span", "value"), el("span", "beside"), makeSpark(), el("span", "second"));
   detail.append(el("span", "name"), el("span", "hint"), el("span", "facts"));
   node.append(line, detail);
@@ -38,23 +38,23 @@ const make = () => {
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".root");
   root.classList.add("card"); attr(root, "role", "group"); attr(root, "aria-label", data.title);
-  head(root, data.title, data.hint);
-  const rows = part(root, "numbers");
-  const show = () => sync(rows, data.numbers, make, (node, item) => {
-    const [line, detail] = node.children, [label, value, beside, spark, second] = line.children;
-    attr(node, "data-key", item.key);
-    say(label, item.label); say(value, item.value); say(beside, item.beside); say(second, item.name);
-    setSpark(spark, item.points, data);
-    const open = root.dataset.open === item.key;
-    attr(line, "aria-expanded", String(open)); attr(line, "title", open ? null : `${item.name}\n${item.hint}`);
-    detail.hidden = !open;
-    detail.children[0].textContent = item.name; say(detail.children[1], item.hint); say(detail.children[2], item.facts);
-  });
-  rows.onclick = (e) => {
-    const key = e.target.closest(".number")?.dataset.key;
-    if (!key || !e.target.closest(".line")) return;
-    root.dataset.open = root.dataset.open === key ? "" : key;
-    show(); released(e);
+  head(root, data.title);
+  const line = root.querySelector(".head"), all = line.querySelector(".explain") ?? line.appendChild(actButton("explain"));
+  const rows = part(root, "numbers"), isAll = () => root.dataset.shown === "*";
+  const show = () => {
+    say(all, data.explain); attr(all, "title", data.hint); attr(all, "aria-expanded", String(isAll()));
+    sync(rows, data.numbers, make, (node, item) => {
+      const [line, detail] = node.children, [label, value, beside, spark, second] = line.children, open = isAll() || root.dataset.shown === item.key;
+      attr(node, "data-key", item.key); attr(node, "data-open", open); attr(line, "title", open ? null : `${item.name}\n${item.hint}`);
+      say(label, item.label); say(value, item.value); say(beside, item.beside); say(second, item.name);
+      setSpark(spark, item.points, data);
+      detail.hidden = !open;
+      [item.name, item.hint, item.facts].forEach((words, i) => say(detail.children[i], words));
+    });
   };
+  // The pointer opens one row; the button opens all, and is the way of the keyboard.
+  const toggle = (key, e) => { root.dataset.shown = root.dataset.shown === key ? "" : key; show(); released(e); };
+  rows.onclick = (e) => { const key = e.target.closest(".line") && e.target.closest(".number").dataset.key; if (key) toggle(key, e); };
+  all.onclick = (e) => toggle("*", e);
   show();
 }

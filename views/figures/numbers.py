@@ -37,6 +37,7 @@ def numbers(trace: Trace, moment: Moment, cursor: Cursor, text: Text) -> dict[st
     now = numbers_of(moment.state)
     return {
         "title": text("numbers.title"),
+        "explain": text("numbers.explain"),
         "hint": text("numbers.hint"),
         "numbers": [
             _row(name, now, run.columns[name][:num_steps], text)
@@ -109,8 +110,10 @@ def _beside(ratio: Ratio, quantity: Quantity, text: Text) -> str:
 def _facts(ratio: Ratio, column: Sequence[float], quantity: Quantity, text: Text) -> str:
     """The exact counts, and the highest point of the column with its step."""
     exact = text("numbers.exact", n=ratio.amount, total=ratio.total) + " " if ratio.total else ""
-    most = max(column, default=0.0)
-    if most <= 0:
+    most = max(column, default=NOTHING_YET)
+    if most == NOTHING_YET:
         return exact + text("numbers.no_peak")
+    if most == 0:
+        return exact + text("numbers.flat")
     peak = text("numbers.peak", most=_value(most, quantity, text), step=column.index(most))
     return exact + peak

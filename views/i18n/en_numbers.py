@@ -3,7 +3,8 @@
 MESSAGES: dict[str, str] = {
     # Numbers: a plain label, vLLM's name, and what is counted of what, and when
     "numbers.title": "Numbers",
-    "numbers.hint": "choose a row for vLLM's name",
+    "numbers.explain": "vLLM's names",
+    "numbers.hint": "vLLM's name for each number, what is counted of what, and when. A click on a row shows that of one.",
     "numbers.none": "–",
     "numbers.share": "{n} of {total}",
     "numbers.of": "of {total}",
@@ -11,6 +12,7 @@ MESSAGES: dict[str, str] = {
     "numbers.millions": "{n}M",
     "numbers.exact": "{n:,} of {total:,}.",
     "numbers.peak": "Over the run: at most {most}, first in step {step}.",
+    "numbers.flat": "Over the run: always 0.",
     "numbers.no_peak": "Over the run: nothing to show yet.",
     "number.usage": "cache usage",
     "number.hit_rate": "prefix hit rate",
