@@ -132,7 +132,8 @@ class _Judge:
             return behind
         group_id, index = 0, hit.num_tokens // self.asked.managers[0].block_size
         block_id = longer.block_ids[group_id][index]
-        dropped = LastBlockDropped(block_id, hit.num_tokens // self.size)
+        num_blocks = (longer.num_tokens - hit.num_tokens) // self.size
+        dropped = LastBlockDropped(block_id, hit.num_tokens // self.size, num_blocks)
         return [dropped, *(reason for reason in behind if not isinstance(reason, FullHit))]
 
     def _of_hit(self, hit: Hit, asked: AskedCache) -> list[Reason]:

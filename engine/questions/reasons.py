@@ -131,10 +131,12 @@ class LastTokenKept(NamedTuple):
 
 
 class LastBlockDropped(NamedTuple):
-    """EAGLE: the last block that matched is computed again for the drafter's sake."""
+    """EAGLE: the last block that matched is computed again for the drafter's sake; of several
+    groups each drops one."""
 
-    block_id: int
+    block_id: int  # the first of them
     block_index: int
+    num_blocks: int
 
 
 class NotComputed(NamedTuple):

@@ -127,7 +127,7 @@ def test_a_request_that_does_not_read_and_a_cache_that_is_off_are_told_apart():
 def test_eagle_drops_the_last_block_and_what_stopped_behind_it_is_said_too():
     trace = golden_trace("eagle")
     assert reasons(trace, "b") == (
-        LastBlockDropped(3, 2),
+        LastBlockDropped(3, 2, 1),
         Diverges(Parting("a", 13, 501, 1001), 3, 1),
     )
 

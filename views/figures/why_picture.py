@@ -54,7 +54,8 @@ def strip(state: State, miss: Miss, subject: Subject, text: Text) -> dict[str, A
     size = state.group_block_sizes[0]
     stop = miss.found.num_hit_tokens // size
     total = -(-len(subject.token_ids) // size)
-    shown = [i for i in range(total) if i < HEAD or stop - BEFORE <= i <= stop + AFTER]
+    near = {i for i in range(total) if i < HEAD or stop - BEFORE <= i <= stop + AFTER}
+    shown = [i for i in range(total) if i in near or {i - 1, i + 1} <= near | {total}]
     cells: list[dict[str, Any]] = []
     last = -1
     for index in [*shown, total]:
@@ -115,11 +116,16 @@ def _mark(miss: Miss, index: int, *, stop: int, is_full: bool, block_id: int | N
         return "out" if block_id == NULL_BLOCK_ID else "hit"
     if not is_full:
         return "rest"
+    if isinstance(miss.reason, COMPUTED_AGAIN) and index < stop + _num_again(miss):
+        return "again"
     if index > stop or isinstance(miss.reason, reasons.ReadingSkipped):
         return "behind"
-    if isinstance(miss.reason, COMPUTED_AGAIN):
-        return "again"
     return "lost" if isinstance(miss.reason, LOST) else "miss"
+
+
+def _num_again(miss: Miss) -> int:
+    """Blocks of the picture that are there and computed all the same."""
+    return miss.reason.num_blocks if isinstance(miss.reason, reasons.LastBlockDropped) else 1
 
 
 def _tokens(subject: Subject, start: int, end: int) -> list[list[Any]]:

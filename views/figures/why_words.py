@@ -174,7 +174,9 @@ def _last_token_kept(reason: reasons.LastTokenKept, teller: Teller) -> Words:
 
 def _last_block_dropped(reason: reasons.LastBlockDropped, teller: Teller) -> Words:
     text = teller.text
-    sentence = text("why.LastBlockDropped", id=reason.block_id, block=reason.block_index)
+    sentence = text.count(
+        "why.LastBlockDropped", reason.num_blocks, id=reason.block_id, block=reason.block_index
+    )
     return Words(sentence, text("why.LastBlockDropped.do"))
 
 
