@@ -196,6 +196,7 @@ def _branch(chosen: Choices, begun: Run | None, branch: Branch) -> bool:
         chosen.say("note", text()("branch.dropped", number=gone.number, most=MAX_RUNS))
     if made.run.branch_step is not None:
         chosen.pursuit = Pursuit(Until(BRANCHED), made.cursor)
+        ACTIONS["pursued"](chosen, made.run, True)
     return True
 
 

@@ -67,8 +67,9 @@ def test_every_setting_says_what_it_does_and_what_vllm_calls_it(app):
 # What comes of it -----------------------------------------------------------------------------
 
 
-def test_a_branch_stands_where_it_began_and_the_old_run_stays(app):
+def test_a_branch_stands_where_it_began_and_the_old_run_stays(app, monkeypatch):
     two_prompts(app)
+    monkeypatch.setattr("views.runs.MAX_STEPS_AT_ONCE", 2)
     go_to_end_of(app, 2)
     old = app.session_state["run"]
     num_events = old.trace.num_events
@@ -97,7 +98,6 @@ def test_another_block_size_does_the_past_again_in_the_branch(app):
     two_prompts(app)
     set_number(app, "block_size", 4)
     branch(app)
-    send(app, "pursued", 0)
     assert names(app)[1][1] == "from run 1 at step 6, block_size=4, past done again"
     new = app.session_state["run"]
     assert new.trace.header.config["block_size"] == 4
@@ -119,8 +119,6 @@ def test_what_came_later_comes_along_only_if_asked(app):
     box = next(box for box in app.checkbox if box.label == "Bring along what comes later")
     box.check().run()
     branch(app)
-    for share in range(3):
-        send(app, "pursued", share)
     run_steps(app, 8)
     assert added(app) == [("r0", 0), ("r1", 0), ("r2", 6)]
 
@@ -135,7 +133,6 @@ def test_a_prompt_from_the_past_comes_in_a_branch(app):
     assert here["word"] == "Add here, in a branch from step 2"
     assert "Run 1 stays as it is" in here["hint"]
     send(app, "added_here", prompt("Between", max_tokens="2"))
-    send(app, "pursued", 0)
     assert added(app) == [("r0", 0), ("r1", 0), ("r2", 2)]
     assert names(app)[1] == ("Run 2", "from run 1 at step 2, with r2")
     assert payload(app, "prompt")["draft"]["text"] == ""
@@ -167,7 +164,7 @@ def test_a_branch_that_is_stopped_on_its_way_goes_on_step_by_step(app, monkeypat
     two_prompts(app)
     monkeypatch.setattr("views.runs.MAX_STEPS_AT_ONCE", 2)
     branch(app)
-    send(app, "pursued", 0)
+    send(app, "pursued", payload(app, "until")["share"])
     send(app, "stopped", True)
     assert "Stopped on the way to step 6" in notice(app, "note")
     assert app.session_state["run"].trace.num_steps == 4

@@ -15,7 +15,6 @@ def test_each_run_keeps_its_cursor_and_what_is_selected_stays(app):
     send(app, "selected", {"request": "r1"})
     position = payload(app, "transport")["position"]
     branch(app)
-    send(app, "pursued", 0)
     run_steps(app, 4)
     there = payload(app, "transport")["position"]
     first, second = run_id(app, "Run 1"), run_id(app, "Run 2")
@@ -40,10 +39,8 @@ def test_a_selected_block_that_the_other_run_does_not_have_costs_nothing(app):
 def test_a_closed_branch_gives_way_to_the_run_it_came_from(app):
     two_prompts(app)
     branch(app)
-    send(app, "pursued", 0)
     send(app, "switched", run_id(app, "Run 1"))
     branch(app)
-    send(app, "pursued", 0)
     assert [name for name, _ in names(app)] == ["Run 1", "Run 2", "Run 3"]
     assert [run["can_close"] for run in payload(app, "runs")["runs"]] == [False, True, True]
     send(app, "dropped", run_id(app, "Run 2"))
@@ -57,7 +54,6 @@ def test_the_oldest_branch_goes_when_there_are_too_many_and_the_page_says_so(app
     two_prompts(app, num_steps=2)
     for _ in range(MAX_RUNS - 1):
         branch(app)
-        send(app, "pursued", 0)
     assert len(names(app)) == MAX_RUNS
     branch(app)
     assert [name for name, _ in names(app)] == [f"Run {n}" for n in (1, 3, 4, 5, 6, 7)]
@@ -69,7 +65,6 @@ def test_the_oldest_branch_goes_when_there_are_too_many_and_the_page_says_so(app
 def test_a_restart_takes_the_place_of_the_run_that_is_shown(app):
     two_prompts(app)
     branch(app)
-    send(app, "pursued", 0)
     set_number(app, "block_size", 16)
     app.button(key="apply").click().run()
     assert names(app) == [("Run 1", ""), ("Run 2", "")]
@@ -80,7 +75,6 @@ def test_a_restart_takes_the_place_of_the_run_that_is_shown(app):
 def test_another_example_has_runs_of_its_own(app):
     two_prompts(app)
     branch(app)
-    send(app, "pursued", 0)
     switch(app, "doc_example")
     assert payload(app, "runs") is None
     switch(app, "own")
