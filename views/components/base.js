@@ -38,6 +38,8 @@ const offer = (button, action) => {
   attr(button, "aria-label", action.label); attr(button, "aria-description", action.hint);
 };
 const part = (root, cls, tag = "div") => root.querySelector(`:scope > .${cls}`) ?? root.appendChild(el(tag, cls));
+// What a viewer did to a part and its next mount must find: a part is mounted anew where the page around it changes.
+const kept = (name, make) => { const all = globalThis.pagewalk ??= {}; return all[name] ??= make(); };
 // A click with the pointer leaves the keys to the transport; the keyboard keeps its focus.
 const released = (event) => { if (event.detail > 0 && document.activeElement) event.target.blur?.(); };
 const legend = (root, entries) => sync(part(root, "legend"), entries, () => { const s = el("span"); s.append(el("i"), el("span")); return s; },

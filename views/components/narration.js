@@ -12,10 +12,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
   list.onclick = (e) => { const at = e.target.closest(".entry")?.dataset.position; if (at !== undefined) setTriggerValue("chosen", Number(at)); released(e); };
   say(part(root, "empty"), data.empty);
   const live = part(root, "sr"); attr(live, "aria-live", "polite"); say(live, data.lines[data.current]?.text ?? data.empty);
-  const now = list.children[data.current]; // keep it in sight without moving the page
-  if (now) {
-    const above = now.offsetTop - list.offsetTop, below = above + now.offsetHeight;
-    if (above < list.scrollTop + 24) list.scrollTop = Math.max(0, above - 60);
-    else if (below > list.scrollTop + list.clientHeight - 24) list.scrollTop = below - list.clientHeight + 60;
-  } else list.scrollTop = 0;
+  show(list);
+  if (!sized.has(list)) { sized.set(list, new ResizeObserver(() => show(list))); sized.get(list).observe(list); document.fonts.ready.then(() => show(list)); }
+}
+
+const sized = new WeakMap(); // list -> who notices when its height changes
+// Keeps the current line in sight, with a neighbour on either side, inside its own box: the page never moves.
+function show(list) {
+  const now = list.querySelector(":scope > [data-when=now]");
+  if (!now) { list.scrollTop = 0; return; }
+  const above = now.offsetTop, below = above + now.offsetHeight, room = Math.min(56, Math.max(0, (list.clientHeight - now.offsetHeight) / 2));
+  if (above < list.scrollTop + room) list.scrollTop = Math.max(0, above - room);
+  else if (below > list.scrollTop + list.clientHeight - room) list.scrollTop = below - list.clientHeight + room;
 }

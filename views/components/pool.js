@@ -35,7 +35,7 @@ function cells(holder, data) {
 const MAX_CELL = 56, TEXT_CELL = 18, NAMES_OF = ["null", "unused", "free", "remembered", "used", "shared"];
 
 function canvas(root, holder, data) {
-  const view = views.get(root) ?? newView(root, holder), n = data.num_blocks;
+  const view = views.get(root) ?? Object.assign(newView(root, holder), kept("pool", () => ({}))), n = data.num_blocks;
   if (view.n !== n) Object.assign(view, { n, zoom: 1, x: 0, y: 0, at: 0, seen: "" });
   view.columns = Math.ceil(Math.sqrt(n * 1.6)); view.rows = Math.ceil(n / view.columns);
   Object.assign(view, { data, codes: atob(data.codes), touched: data.touched.slice(0, 4000), image: null });
@@ -193,6 +193,7 @@ function paint(view) {
   if (view.what?.block !== undefined) ring(view.what.block, colours.theme, cell > 10 ? 1 : 6);
   if (view.focused) ring(view.at, colours.theme, cell > 10 ? 4 : 9);
   context.setLineDash([]);
+  const { zoom, x, y, at, seen } = view; Object.assign(kept("pool", () => ({})), { n, zoom, x, y, at, seen });
   attr(view.holder, "data-zoomed", view.zoom > 1); view.buttons.zoom_reset.hidden = view.zoom === 1; view.buttons.zoom_out.disabled = view.zoom === 1;
   view.buttons.zoom_in.disabled = cell >= MAX_CELL - .01; attr(view.holder, "data-cell", cell.toFixed(1));
 }

@@ -1,5 +1,4 @@
-const opens = new WeakMap(); // root -> the finished requests whose cards somebody opened
-const opened = (root) => opens.get(root) ?? opens.set(root, new Set()).get(root);
+const opened = kept("opened", () => new Set()); // the finished requests whose cards somebody opened
 const button = (cls, kind) => { const b = el("button", cls); b.type = "button"; attr(b, "data-select", kind); return b; };
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -7,10 +6,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   attr(root, "data-roomy", data.roomy);
   head(root, data.title);
   const cards = part(root, "cards"), state = Object.fromEntries(data.legend);
-  sync(cards, data.cards, makeCard, (node, card) => { setCard(node, card, data, state); closed(node, card, opened(root)); });
+  sync(cards, data.cards, makeCard, (node, card) => { setCard(node, card, data, state); closed(node, card, opened); });
   cards.onclick = (e) => {
     const open = e.target.closest(".open"), fold = e.target.closest(".fold, .refold"), abort = e.target.closest(".abort:not([aria-disabled])");
-    if (open) toggle(open.closest(".request"), opened(root));
+    if (open) toggle(open.closest(".request"), opened);
     if (fold) setTriggerValue("unfolded", fold.closest(".request").dataset.card);
     if (abort) setTriggerValue("aborted", abort.dataset.aborts);
     if (open || fold || abort) released(e);

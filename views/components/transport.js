@@ -1,4 +1,5 @@
-const players = new WeakMap(); // root -> the player: goal, what is under way, whether it plays
+// The player: goal, what is under way, whether it plays. It outlives a mount, so that no press is lost with one.
+const player = kept("time", () => ({ root: null, goal: null, underWay: null, sequence: 0, dirty: false, playing: false }));
 const ICONS = {
   first: "M6 5h2v14H6zM20 5v14L10 12z", step_back: "M12 5v14L3 12zM21 5v14l-9-7z", back: "M16 5v14L6 12z", play: "M7 4v16l13-8z",
   pause: "M6 5h4v14H6zM14 5h4v14h-4z", forward: "M8 5v14l10-7z", step_forward: "M12 5v14l9-7zM3 5v14l9-7z", last: "M16 5h2v14h-2zM4 5v14l10-7z",
@@ -9,17 +10,23 @@ const OWN_SPACE = "button, a[href], summary, [role=button], [role=checkbox], [ro
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
-  const player = players.get(root) ?? start(root);
+  const isNew = player.root !== root;
+  if (isNew) mount(player, root);
   player.data = data;
   player.send = (target) => setTriggerValue("target", target);
   player.clear = () => setTriggerValue("selected", {});
-  if (player.run !== data.run) { stop(player); clearTimeout(player.lost); Object.assign(player, { goal: null, underWay: null, dirty: false, run: data.run, interventions: data.num_interventions }); player.jump.value = ""; }
+  if (player.run !== data.run) {
+    if (player.dirty) player.send({ ...player.goal, sequence: player.sequence, run: player.run }); // where the run that is left shall stand
+    stop(player); clearTimeout(player.lost); Object.assign(player, { goal: null, underWay: null, dirty: false, run: data.run, interventions: data.num_interventions }); player.jump.value = "";
+  }
   if (player.interventions !== undefined && data.num_interventions > player.interventions) { stop(player); player.dirty = false; }
   player.interventions = data.num_interventions;
   settle(player);
+  if (isNew && player.underWay !== null) { player.underWay = null; player.dirty = true; flush(player); }
   picture(root, player);
   if (data.address) address(data.address);
-  return () => { document.removeEventListener("keydown", player.onkey); clearTimeout(player.timer); clearTimeout(player.lost); players.delete(root); };
+  const { onkey } = player;
+  return () => { document.removeEventListener("keydown", onkey); if (player.root === root) { stop(player); clearTimeout(player.lost); player.root = null; } };
 }
 
 // Where the presses so far say the cursor ends. A step beyond what has run has no position yet, so
@@ -98,9 +105,8 @@ function jump(player) {
   go(player, step < data.ends.length ? { position: data.ends[step] } : data.can_go_on ? { step, plus: 0 } : { position: data.last });
 }
 
-function start(root) {
-  const player = { root, goal: null, underWay: null, sequence: 0, dirty: false, playing: false };
-  players.set(root, player);
+function mount(player, root) {
+  player.root = root;
   const buttons = el("div", "buttons");
   for (const name of ["first", "step_back", "back", "play", "forward", "step_forward", "last", "ask"]) {
     const b = el("button", name === "play" ? "round" : name); b.type = "button"; b.dataset.name = name;
@@ -113,13 +119,13 @@ function start(root) {
   player.jump = el("input", "jump"); player.jump.type = "text"; player.jump.inputMode = "numeric";
   player.jump.onkeydown = (e) => { if (e.key === "Enter") jump(player); };
   player.unit = el("select"); player.speed = el("select");
+  for (const name of ["unit", "speed"]) player[name].onchange = () => { player[`chosen_${name}`] = player[name].value; };
   const help = el("button", "help", "?"), keys = el("dl", "keys"); help.type = "button"; keys.hidden = true;
   help.onclick = (e) => { keys.hidden = !keys.hidden; attr(help, "aria-expanded", String(!keys.hidden)); if (e.detail > 0) help.blur(); };
   const choose = el("span", "choose"); choose.append(player.unit, player.speed, help);
   root.append(buttons, player.slider, el("span", "where"), player.jump, choose, keys);
   player.onkey = (event) => press(player, event, help);
   document.addEventListener("keydown", player.onkey);
-  return player;
 }
 
 function icon(name) {
@@ -154,8 +160,8 @@ function picture(root, player) {
   player.slider.style.setProperty("--done", `${data.last ? 100 * Math.min(at, data.last) / data.last : 0}%`);
   say(root.querySelector(".where"), data.where);
   attr(player.jump, "aria-label", words.jump); attr(player.jump, "placeholder", words.jump); attr(player.jump, "title", words.jump_hint);
-  options(player.unit, words.unit, [["sub_step", words.by_sub_step], ["step", words.by_step]]);
-  options(player.speed, words.speed, data.speeds.map(([name, ms]) => [String(ms), name]), String(data.speeds[1][1]));
+  options(player.unit, words.unit, [["sub_step", words.by_sub_step], ["step", words.by_step]], player.chosen_unit);
+  options(player.speed, words.speed, data.speeds.map(([name, ms]) => [String(ms), name]), player.chosen_speed ?? String(data.speeds[1][1]));
   const help = root.querySelector(".help"); attr(help, "aria-label", words.help); attr(help, "title", words.help); if (!help.hasAttribute("aria-expanded")) attr(help, "aria-expanded", "false");
   sync(root.querySelector(".keys"), data.keys, () => { const d = el("div"); d.append(el("dt"), el("dd")); return d; }, (node, [key, does]) => { say(node.children[0], key); say(node.children[1], does); });
 }
