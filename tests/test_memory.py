@@ -10,6 +10,7 @@ import pytest
 from engine.trace.header import TraceHeader
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, parse_workload
+from views.figures.batch import batch
 from views.figures.chains import chains
 from views.figures.moment import moment_at
 from views.figures.narration import narration
@@ -41,8 +42,9 @@ def look(trace: Trace, position: int) -> None:
     cursor = trace.cursor_at(position)
     moment = moment_at(trace, cursor)
     for figure in FIGURES:
-        figure(moment, TEXT, selected=1)
+        figure(moment, TEXT)
     numbers(trace, moment, cursor, TEXT)
+    batch(trace, cursor, TEXT)
     narration(trace, cursor, TEXT)
 
 
