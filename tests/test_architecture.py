@@ -69,6 +69,8 @@ BEHIND_PAGES = Room(
         "views.shelf",
         "views.examples",
         "views.figures.moment",
+        "views.figures.kv",
+        "views.figures.timeline",
         "views.figures.selection",
         "views.figures.until",
         "engine.sources",

@@ -10,8 +10,10 @@ from typing import Any
 from engine.sources.branch import branch_step
 from views.choices import LENSES, Choices, Pursuit
 from views.drafts import Draft, remarks
+from views.figures.kv import Place
 from views.figures.moment import num_finished_steps
 from views.figures.selection import NOTHING, Selection
+from views.figures.timeline import ZOOMS
 from views.figures.until import BRANCHED, DONE, Until, until_words
 from views.runs import Run
 from views.text import Text
@@ -45,6 +47,28 @@ def _select(chosen: Choices, _: Run | None, sent: Any) -> bool:
 def _look_through(chosen: Choices, _: Run | None, lens: Any) -> bool:
     if lens in LENSES:
         chosen.lens = lens
+    return False
+
+
+def _ask_cache(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    chosen.question = Draft.from_browser(sent)
+    return False
+
+
+def _look_at_group(chosen: Choices, _: Run | None, group_id: Any) -> bool:
+    if isinstance(group_id, int) and group_id >= 0:
+        chosen.group_id = group_id
+    return False
+
+
+def _zoom(chosen: Choices, _: Run | None, zoom: Any) -> bool:
+    if zoom in ZOOMS:
+        chosen.zoom = zoom
+    return False
+
+
+def _look_at_place(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    chosen.place = Place.from_browser(sent)
     return False
 
 
@@ -134,6 +158,10 @@ ACTIONS: dict[str, Action] = {
     "chosen": _go_to_position,
     "selected": _select,
     "lens": _look_through,
+    "asked": _ask_cache,
+    "group": _look_at_group,
+    "zoom": _zoom,
+    "kv": _look_at_place,
     "closed": _close,
     "draft": _keep_draft,
     "added": _add,
@@ -143,4 +171,15 @@ ACTIONS: dict[str, Action] = {
     "pursued": _pursue,
     "stopped": _stop,
 }
-HARMLESS = ("selected", "lens", "closed", "draft", "pursued", "stopped")  # a run on its way goes on
+HARMLESS = (
+    "selected",
+    "lens",
+    "asked",
+    "group",
+    "zoom",
+    "kv",
+    "closed",
+    "draft",
+    "pursued",
+    "stopped",
+)  # a run on its way goes on

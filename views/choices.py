@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 from engine.trace.state import Cursor
 from views.drafts import Draft, Restart
 from views.examples import DOC_EXAMPLE
+from views.figures.kv import FIRST, Place
 from views.figures.selection import NOTHING, Selection
+from views.figures.timeline import ZOOMS
 from views.figures.until import Until
 from views.shelf import Left, Shelf
 
@@ -30,6 +32,10 @@ class Choices:
     cursor: Cursor = START
     selection: Selection = NOTHING
     lens: str = LENSES[0]
+    question: Draft = NO_DRAFT  # a text to try on the cache: lens "why"
+    group_id: int = 0  # lens "batch"
+    zoom: str = ZOOMS[0]  # lens "timeline"
+    place: Place = FIRST  # lens "block": layer and KV head
     panel_is_open: bool = False
     draft: Draft = NO_DRAFT
     typed: dict[str, Any] = field(default_factory=dict)  # settings in the form, not applied yet

@@ -76,6 +76,17 @@ class Run:
         """One sentence when nothing can ever be scheduled again although requests wait."""
         return self._stuck_reason if self.live is None else self.live.stuck_reason
 
+    def kv_shape(self, group_id: int) -> tuple[tuple[int, ...], int] | None:
+        """Layers and KV heads of a group's cache tensors; None where there are none to look into."""
+        return None if self.live is None else self.live.kv_shape(group_id)
+
+    def peek_kv(
+        self, block_id: int, layer: int, head: int
+    ) -> tuple[list[list[float]], list[list[float]]]:
+        """What the cache tensors hold now (`LiveRun.peek_kv`)."""
+        assert self.live is not None, "a recorded run has no cache tensors"
+        return self.live.peek_kv(block_id, layer, head)
+
     @property
     def unfinished(self) -> tuple[str, ...]:
         """The requests that an abort would end: it happens at the end of the run."""

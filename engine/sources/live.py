@@ -209,6 +209,10 @@ class LiveSource:
         given = msgspec.structs.replace(plan.config, kv_groups=None)  # the model's, not a choice
         return LiveSource(self.model, given, course)
 
+    def kv_shape(self, group_id: int) -> tuple[tuple[int, ...], int]:
+        """Layers whose K and V lie in this group's blocks, and KV heads of each."""
+        return self.runner.layout.groups[group_id], self.model.num_kv_heads
+
     def peek_kv(
         self, block_id: int, layer: int, head: int
     ) -> tuple[list[list[float]], list[list[float]]]:

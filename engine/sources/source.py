@@ -70,6 +70,14 @@ class LiveRun(Source, Protocol):
 
     def step(self) -> None: ...
 
+    def kv_shape(self, group_id: int) -> tuple[tuple[int, ...], int] | None:
+        """Layers whose K and V lie in this group's blocks, and KV heads of each; None: no model."""
+
+    def peek_kv(
+        self, block_id: int, layer: int, head: int
+    ) -> tuple[list[list[float]], list[list[float]]]:
+        """K and V of one block, layer and KV head as they are now: [block_size][head_size] each."""
+
     def branch(
         self,
         cursor: Cursor,

@@ -73,6 +73,9 @@ class LiveSource:
     def branch_step(self) -> int | None:
         return self._course.step if self.engine.step_index < self._course.step else None
 
+    def kv_shape(self, group_id: int) -> None:
+        """Letters have no K and V."""
+
     def tokenize(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
         if mode == "raw" and not text:
             raise ConfigError("the prompt cannot be empty: type at least one character")

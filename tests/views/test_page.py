@@ -15,7 +15,7 @@ def test_the_first_picture_needs_no_model(app):
 
 def test_every_component_is_drawn_and_no_error_is_shown(app):
     app.run()
-    for name in ("narration", "numbers", "requests", "tables", "chains", "pool", "queue"):
+    for name in ("narration", "numbers", "requests", "tables", "tree", "pool", "queue"):
         assert payload(app, name) is not None, name
     assert not app.error
 

@@ -6,7 +6,7 @@ differs. Scripts write text through textContent alone.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -52,6 +52,12 @@ def _read(name: str) -> str:
 PIECES = {name: _register(name) for name in NAMES}
 
 
-def piece(name: str, payload: dict[str, Any], **on_change: Callable[[], None]) -> None:
+def piece(
+    name: str,
+    payload: dict[str, Any],
+    *,
+    width: Literal["stretch", "content"] = "stretch",
+    **on_change: Callable[[], None],
+) -> None:
     """Draw one part; `on_change` holds the callbacks `on_<what>_change` of what it may send."""
-    PIECES[name](key=name, data=payload, height="content", **on_change)
+    PIECES[name](key=name, data=payload, width=width, height="content", **on_change)

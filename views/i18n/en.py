@@ -25,7 +25,15 @@ MESSAGES: dict[str, str] = {
     # Lenses: one closer look at a time
     "lens.title": "A closer look",
     "lens.tree": "Prefix tree",
+    "lens.batch": "Batch",
+    "lens.timeline": "Timeline",
+    "lens.why": "Why?",
+    "lens.block": "Block",
     "lens_hint.tree": "Everything cached, by hash: who shares what, and where a lookup stopped",
+    "lens_hint.batch": "The forward pass of this step, row by row: position, block, slot",
+    "lens_hint.timeline": "Every block over the whole run, and a lane per request",
+    "lens_hint.why": "Why a request missed, why nothing moves, what a text would hit",
+    "lens_hint.block": "The life of the selected block, its tokens, and the K and V in it",
     # The model
     "model.queued": "The model is about to load",
     "model.loading": "Loading the model: {stage}",

@@ -109,8 +109,6 @@ def _stage() -> None:
             st.rerun()
         run = session.run()
         if run is not None:
-            stage(run)
-            with st.bottom:
-                until(run)
+            stage(run, until)
 
     framed(draw, session.text())

@@ -11,26 +11,27 @@ from views.components.piece import piece
 from views.figures.address import address
 from views.figures.address import chosen as address_of_choice
 from views.figures.block import block
-from views.figures.chains import chains
 from views.figures.moment import Moment, moment_at
 from views.figures.narration import narration
 from views.figures.numbers import numbers
 from views.figures.pool import pool, reset_button
 from views.figures.queue import queue
 from views.figures.requests import Looks, requests
-from views.figures.selection import lit, spotlight
+from views.figures.selection import spotlight
 from views.figures.tables import tables
 from views.figures.transport import transport
 from views.runs import Run
 from views.text import Text
+from views.widgets.lenses import lens, linked
 from views.widgets.notices import notices
 
 WIDTHS = (8.6, 21.6, 12.3)  # story, requests, pool
 TIME_SENDS = ("target", "selected")  # Escape selects nothing
 
 
-def stage(run: Run) -> None:
-    """Story, requests and pool side by side, time at the bottom edge."""
+def stage(run: Run, beside_time: Callable[[Run], None]) -> None:
+    """Story, requests and pool side by side, time at the bottom edge; `beside_time` is what a page
+    adds to it."""
     text = session.text()
     moment = moment_at(run.trace, session.choices().cursor)
     notices()
@@ -41,8 +42,9 @@ def stage(run: Run) -> None:
         _requests(run, moment, text)
     with right:
         _pool(run, moment, text)
-    with st.bottom:
+    with st.bottom, st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _time(run, text)
+        beside_time(run)
 
 
 def _story(run: Run, moment: Moment, text: Text) -> None:
@@ -59,30 +61,8 @@ def _requests(run: Run, moment: Moment, text: Text) -> None:
     unfinished = None if run.live is None else run.unfinished
     looks = Looks(lit=_lit_blocks(moment))
     payload = requests(moment, text, looks=looks, unfinished=unfinished, is_past=_is_past(run))
-    _linked("requests", payload, moment, "aborted")
-    _lens(run, moment, text)
-
-
-def _lens(run: Run, moment: Moment, text: Text) -> None:
-    """One closer look at a time: more would push each other off the screen."""
-    name = session.choices().lens
-    look = LOOKS.get(name, _tree)
-    payload = {
-        "title": text("lens.title"),
-        "open": name if name in LOOKS else LENSES[0],
-        "lenses": [
-            [lens, text.named("lens", lens), text.named("lens_hint", lens)] for lens in LOOKS
-        ],
-    }
-    piece("lenses", payload, on_lens_change=partial(session.note, "lenses", "lens"))
-    look(run, moment, text)
-
-
-def _tree(_: Run, moment: Moment, text: Text) -> None:
-    _linked("chains", chains(moment, text, selected=session.choices().selection.block_id), moment)
-
-
-LOOKS: dict[str, Callable[[Run, Moment, Text], None]] = {"tree": _tree}
+    linked("requests", payload, moment, "aborted")
+    lens(run, moment, text)
 
 
 def _pool(run: Run, moment: Moment, text: Text) -> None:
@@ -90,26 +70,16 @@ def _pool(run: Run, moment: Moment, text: Text) -> None:
     if run.live is not None:
         has_cache = run.config.enable_prefix_caching
         reset = reset_button(text, has_cache=has_cache, is_past=_is_past(run))
-    _linked("pool", pool(moment, text, reset=reset), moment, "reset")
-    if selected is not None:
-        _linked("block", block(moment, text, selected=selected), moment)
-    _linked("queue", queue(moment, text, lit=_lit_blocks(moment)), moment)
-    _linked("tables", tables(moment, text, lit=_lit_blocks(moment)), moment)
+    linked("pool", pool(moment, text, reset=reset), moment, "reset")
+    if selected is not None and session.choices().lens != "block":
+        linked("block", block(moment, text, selected=selected), moment, "lens")
+    linked("queue", queue(moment, text, lit=_lit_blocks(moment)), moment)
+    linked("tables", tables(moment, text, lit=_lit_blocks(moment)), moment)
 
 
 def _lit_blocks(moment: Moment) -> tuple[int, ...]:
     """Blocks that a fold must not hide."""
     return spotlight(moment.state, session.choices().selection).blocks
-
-
-def _linked(name: str, payload: dict[str, object], moment: Moment, *others: str) -> None:
-    """A part in which things can be selected and light up; `others` are what else it may send."""
-    whats = ("selected", *others)
-    piece(
-        name,
-        payload | {"lit": lit(moment.state, session.choices().selection)},
-        **{f"on_{what}_change": partial(session.note, name, what) for what in whats},
-    )
 
 
 def _time(run: Run, text: Text) -> None:

@@ -1,0 +1,24 @@
+"""The numbers in a block: read from the cache tensors of a live run, as long as they are still there."""
+
+from typing import Any
+
+from engine.trace.state import Cursor
+from views.figures.kv import Cache, Place, kv, sight
+from views.runs import Run
+from views.text import Text
+
+
+def kv_of(
+    run: Run, cursor: Cursor, text: Text, *, selected: int | None, place: Place
+) -> dict[str, Any]:
+    """The payload of `figures.kv.kv`, with numbers only where the block still holds them."""
+    if selected is None:
+        return {}
+    seen = sight(run.trace, cursor, selected)
+    shape = run.kv_shape(seen.group_id)
+    if shape is None:
+        return kv(seen, text)
+    cache = Cache(*shape)
+    place = cache.nearest(place)
+    numbers = run.peek_kv(selected, place.layer, place.head) if seen.is_intact else None
+    return kv(seen, text, cache=cache, place=place, numbers=numbers)

@@ -1,0 +1,88 @@
+"""The lenses: one closer look at a time under the requests. More would push each other off the screen."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from views import session
+from views.choices import LENSES
+from views.components.piece import piece
+from views.figures.batch import batch
+from views.figures.block import block_page
+from views.figures.moment import Moment
+from views.figures.selection import lit
+from views.figures.timeline import timeline
+from views.figures.tree import tree
+from views.runs import Run
+from views.text import Text
+from views.widgets.kv import kv_of
+from views.widgets.why import why_lens
+
+
+def lens(run: Run, moment: Moment, text: Text) -> None:
+    """The chooser, and what is seen through the lens that is open."""
+    name = session.choices().lens
+    payload = {
+        "title": text("lens.title"),
+        "open": name,
+        "lenses": [
+            [each, text.named("lens", each), text.named("lens_hint", each)] for each in LENSES
+        ],
+    }
+    piece("lenses", payload, on_lens_change=partial(session.note, "lenses", "lens"))
+    LOOKS[name](run, moment, text)
+
+
+def _tree(run: Run, moment: Moment, text: Text) -> None:
+    payload = tree(moment, text, trace=run.trace, selection=session.choices().selection)
+    linked("tree", payload, moment)
+
+
+def _batch(run: Run, moment: Moment, text: Text) -> None:
+    chosen = session.choices()
+    payload = batch(
+        run.trace,
+        chosen.cursor,
+        text,
+        selection=chosen.selection,
+        group_id=min(chosen.group_id, len(moment.state.groups) - 1),
+    )
+    linked("batch", payload, moment, "group")
+
+
+def _timeline(run: Run, moment: Moment, text: Text) -> None:
+    chosen = session.choices()
+    selected = chosen.selection.block_id
+    payload = timeline(run.trace, chosen.cursor, text, zoom=chosen.zoom, selected=selected)
+    linked("timeline", payload, moment, "chosen", "zoom")
+
+
+def _why(run: Run, moment: Moment, text: Text) -> None:
+    why_lens(run, moment, text, session.choices().question)
+
+
+def _block(run: Run, moment: Moment, text: Text) -> None:
+    chosen = session.choices()
+    selected = chosen.selection.block_id
+    kv = kv_of(run, chosen.cursor, text, selected=selected, place=chosen.place)
+    payload = block_page(run.trace, chosen.cursor, text, selected=selected, kv=kv)
+    linked("block", payload, moment, "chosen", "kv")
+
+
+LOOKS: dict[str, Callable[[Run, Moment, Text], None]] = {
+    "tree": _tree,
+    "batch": _batch,
+    "timeline": _timeline,
+    "why": _why,
+    "block": _block,
+}
+
+
+def linked(name: str, payload: dict[str, Any], moment: Moment, *others: str) -> None:
+    """A part in which things can be selected and light up; `others` are what else it may send."""
+    whats = ("selected", *others)
+    piece(
+        name,
+        payload | {"lit": lit(moment.state, session.choices().selection)},
+        **{f"on_{what}_change": partial(session.note, name, what) for what in whats},
+    )
