@@ -9,6 +9,7 @@ import threading
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -212,16 +213,15 @@ class History:
     def cursor_at(self, position: int) -> Cursor:
         return self._index.cursor_at(position)
 
-    def first_position(self, step: int) -> int:
-        """Where the step's first sub-step has happened."""
-        return self._index.first_sub_step(step) + 1
+    def num_occurrences(self, block_id: int, until: int | None = None) -> int:
+        """How often something happened to the block, up to a position."""
+        positions = self._lives[block_id].positions if block_id in self._lives else ()
+        return len(positions) if until is None else bisect_right(positions, until)
 
-    @property
-    def num_steps(self) -> int:
-        return self._index.num_steps
-
-    def occurrences(self, block_id: int) -> list[Occurrence]:
-        """The block's whole life, in order; nothing for one that was never used."""
+    def occurrences(
+        self, block_id: int, start: int = 0, stop: int | None = None
+    ) -> list[Occurrence]:
+        """The block's life in order, or a part of it; nothing for one that was never used."""
         life = self._lives.get(block_id) or _BlockLife()
         rows = zip(life.positions, life.places, life.indices, life.refs, life.codes, strict=True)
         return [
@@ -234,7 +234,7 @@ class History:
                 ref_cnt,
                 BLOCK_STATES[code],
             )
-            for position, place, index, ref_cnt, code in rows
+            for position, place, index, ref_cnt, code in islice(rows, start, stop)
         ]
 
     def spans(self, block_id: int) -> list[Span]:

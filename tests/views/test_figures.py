@@ -112,20 +112,6 @@ def test_a_touched_block_leaves_the_queue_from_where_it_stood():
     ]
 
 
-def test_a_block_tells_its_content_hash_parent_holders_and_whether_it_is_valid():
-    facts = dict(block(at(3, "SlotsWritten"), TEXT, selected=2)["facts"])
-    assert facts["ref_cnt"] == "2"
-    assert facts["held by"] == "request0, request1"
-    assert facts["parent"].endswith(" in block 1")
-    assert facts["K and V"] == "valid, all 4 slots written"
-    assert len(facts["hash"]) == 64
-
-
-def test_the_null_block_and_an_unused_one_explain_themselves():
-    assert "never given" in block(doc_moment(0, 1), TEXT, selected=0)["facts"][0][1]
-    assert "not been used" in block(doc_moment(0, 1), TEXT, selected=9)["facts"][0][1]
-
-
 def test_sentences_name_vllms_functions():
     lines = narration(golden_trace("doc_example"), find(6, "BlocksTaken"), TEXT)
     line = lines["lines"][lines["current"]]
