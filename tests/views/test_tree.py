@@ -130,7 +130,7 @@ def test_salt_and_adapter_have_roots_of_their_own():
     roots = [(node["label"], node["below"]) for node in payload["nodes"] if node["kind"] == "root"]
     assert roots == [
         ("NONE_HASH", "#14aa7c"),
-        ("NONE_HASH", "salt <b>ours…"),
+        ("NONE_HASH", "salt <b>our…"),
         ("NONE_HASH", "LoRA sql"),
     ]
 
@@ -168,16 +168,14 @@ def test_a_hash_whose_parent_was_forgotten_hangs_behind_the_dashed_parent():
 
 def test_a_long_run_folds_its_middle_and_a_chosen_hash_comes_out_of_the_fold():
     trace = run([(list(range(80)), {})])
-    kinds = [node["kind"] for node in last_tree(trace)["nodes"]]
-    assert kinds == ["root", "hash", "hash", "fold", "hash", "hash"]
-    fold = last_tree(trace)["nodes"][3]
-    assert fold["label"] == "×16 hashes"
+    folded = last_tree(trace)["nodes"]
+    assert [node["kind"] for node in folded] == ["root", "hash", "fold", "hash"]
+    assert folded[2]["label"] == "×18 hashes"
     opened = last_tree(trace, block_hash=trace.at(trace.last).requests["r0"].block_hashes[9])
-    assert [node["kind"] for node in opened["nodes"]] == [
-        *("root", "hash", "hash", "fold", "hash", "hash"),
-        *("hash", "hash", "hash", "fold", "hash", "hash"),
-    ]
-    assert opened["focus"] == opened["nodes"][6]["k"]
+    kinds = [node["kind"] for node in opened["nodes"]]
+    assert kinds == ["root", "hash", "fold", "hash", "hash", "hash", "fold", "hash"]
+    assert opened["nodes"][4]["place"] == 9
+    assert opened["focus"] == opened["nodes"][4]["k"]
     assert opened["recipe"]["steps"][0]["verdict"][0] is True
 
 
@@ -238,7 +236,13 @@ def test_the_first_branch_goes_straight_on_and_the_others_get_rows_of_their_own(
     ]
     placed = boxes(drawn, [(50, 40), (80, 40), (60, 60), (70, 40), (90, 40)])
     assert [box.top for box in placed] == [0, 0, 0, 60 + GAP_Y, 60 + GAP_Y + 40 + GAP_Y]
-    assert [box.left for box in placed] == [0, 50 + GAP_X, 164 + GAP_X, 164 + GAP_X, 50 + GAP_X]
+    assert [box.left for box in placed] == [
+        0,
+        50 + GAP_X,
+        140 + 2 * GAP_X,
+        140 + 2 * GAP_X,
+        50 + GAP_X,
+    ]
     assert [box.width for box in placed] == [50, 90, 70, 70, 90]
 
 

@@ -19,6 +19,7 @@ from views.figures.hash_inputs import (
     serialised,
 )
 from views.figures.moment import short_hash
+from views.figures.node_label import NodeLabels
 from views.text import Text
 
 MAX_HEAD_BYTES, MAX_TAIL_BYTES = 48, 16  # of one part, when it is long
@@ -48,14 +49,18 @@ def recipe(state: State, header: TraceHeader, block_hash: str, text: Text) -> di
         return None
     algorithm = header.config["hash_algo"]
     made = ingredients(state, header, link)
+    is_joined, words = len(made) > 1, NodeLabels(state).text(link)
     is_known = all(one.parent is not None for one in made)
     return {
         "hash": block_hash,
         "title": text("recipe.title", hash=short_hash(block_hash)),
         "place": text("recipe.place", index=link.place, request=link.request.request_id),
         "how": _how(algorithm, text),
-        "steps": [_step(algorithm, one, text, numbered=len(made) > 1) for one in made],
-        "joined": text("recipe.joined", n=len(made)) if len(made) > 1 else "",
+        "steps": [
+            _step(algorithm, one, text, words="" if is_joined else words, is_numbered=is_joined)
+            for one in made
+        ],
+        "joined": text("recipe.joined", n=len(made)) if is_joined else "",
         "facts": _facts(block_hash, link.group_id, text),
         "script": script(header, made) if is_known else "",
         "script_word": text("recipe.script"),
@@ -79,16 +84,19 @@ def _how(algorithm: str, text: Text) -> str:
     return text(how, algorithm=algorithm, digest=DIGEST_NAMES[digest])
 
 
-def _step(algorithm: str, one: Ingredients, text: Text, *, numbered: bool) -> dict[str, Any]:
+def _step(
+    algorithm: str, one: Ingredients, text: Text, *, words: str, is_numbered: bool
+) -> dict[str, Any]:
+    """`words`: the tokens as text, where they are the tokens of this hash alone."""
     parent = one.parent.hex() if one.parent is not None else ""
     step: dict[str, Any] = {
-        "title": text("recipe.step", index=one.place) if numbered else "",
+        "title": text("recipe.step", index=one.place) if is_numbered else "",
         "inputs": [
             [text("recipe.parent"), parent or "?", parent if one.place else ""],
             [text("recipe.token_ids"), text.ids(one.token_ids), ""],
             [text("recipe.extra_keys"), _keys_words(one, text), ""],
         ],
-        "parent_note": "" if one.place else text("recipe.none_hash"),
+        "notes": ["" if one.place else text("recipe.none_hash"), words, ""],
         "digest": [text("recipe.digest"), one.digest.hex()],
         "parts": [],
     }
@@ -162,7 +170,9 @@ def _values_code(one: Ingredients) -> list[str]:
         keys_code = f"extra_keys = ({keys[0]!r}, {keys[1].encode()!r}.decode())"
     else:
         keys_code = f"extra_keys = {keys!r}"
-    if len(numbers) <= CODE_COLUMNS - len("token_ids = (,)"):
+    if len(one.token_ids) == 1:
         return [f"token_ids = ({numbers},)", keys_code]
+    if len(numbers) <= CODE_COLUMNS - len("token_ids = ()"):
+        return [f"token_ids = ({numbers})", keys_code]
     wrapped = textwrap.wrap(numbers, CODE_COLUMNS - 4)
     return ["token_ids = (", *(f"    {line}" for line in wrapped), ")", keys_code]

@@ -9,7 +9,7 @@ from engine.trace.state import State
 from views.figures.prefix_forest import Link
 from views.figures.tokens import CODE, PLAIN, Piece, Run, request_pieces
 
-COLUMNS = 13  # of a node, in half-width characters
+COLUMNS = 12  # of a node, in half-width characters
 MAX_TEXT = 90  # characters of all tokens of a block
 ELLIPSIS = "…"
 
@@ -31,12 +31,17 @@ class NodeLabels:
         start = link.place * self.state.group_block_sizes[link.group_id]
         return _label(tuple(ids), tuple(self._known(link)[start : start + len(ids)]), first)
 
+    def text(self, link: Link) -> str:
+        """All tokens of the block; nothing where only their numbers are known."""
+        return self.label(link, 0).whole if self._known(link) else ""
+
     def _known(self, link: Link) -> list[bytes]:
         """The bytes of all tokens of the request; none where the source does not know them."""
         request = link.request
         if request.request_id not in self._bytes:
             known = [*request.added.prompt_token_bytes, *request.output_token_bytes]
-            self._bytes[request.request_id] = known if len(known) == request.num_tokens else []
+            is_known = len(known) == request.num_tokens and any(known)
+            self._bytes[request.request_id] = known if is_known else []
         return self._bytes[request.request_id]
 
 

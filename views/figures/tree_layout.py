@@ -15,10 +15,10 @@ from typing import NamedTuple
 from views.figures.prefix_forest import Node, PrefixForest, Root
 
 MAX_PLAIN_NODES = 500  # a larger forest is condensed
-MAX_PLAIN_RUN, RUN_ENDS = 7, 2  # of a longer run the two ends are drawn
+MAX_PLAIN_RUN, RUN_ENDS = 5, 1  # of a longer run the two ends are drawn
 MAX_DRAWN = 120  # nodes of a condensed forest
 MAX_BRANCHES = 12  # at one node of a condensed forest
-GAP_X, GAP_Y = 24, 8  # px
+GAP_X, GAP_Y = 18, 8  # px
 
 ROOT, HASH, FOLD, REST = "root", "hash", "fold", "rest"
 

@@ -15,7 +15,7 @@ from views.text import Text
 
 MAX_TEXTS = 120  # nodes up to which all tokens of their blocks are sent, for the hover
 MAX_BLOCKS = 3  # of the twins in a node
-MAX_CHIPS = 4  # requests that end at a node
+MAX_CHIPS = 3  # requests that end at a node
 CHARACTER, NODE, CHIP = 6.7, 40, 19  # px: width of a character, height of a node and of a chip
 CACHED, UNWRITTEN, ABSENT, MIXED = "cached", "unwritten", "absent", "mixed"
 
@@ -70,7 +70,7 @@ def node_size(payload: Payload) -> tuple[int, int]:
     foot += sum(12 + max(18, 7 * len(str(id_))) for id_, _ in blocks)
     foot += 22 if "more" in payload else 0
     num_chips = len(requests) + ("more_requests" in payload)
-    return round(max(columns * CHARACTER, foot) + 16), NODE + CHIP * num_chips
+    return round(max(columns * CHARACTER, foot) + 17), NODE + CHIP * num_chips
 
 
 def _root(sheet: Sheet, drawn: Drawn, text: Text, none_hash: str) -> Payload:

@@ -1,0 +1,177 @@
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".root");
+  head(root, data.title, data.summary);
+  say(part(root, "sentence", "p"), data.sentence); attr(part(root, "sentence", "p"), "data-walked", data.walked);
+  const scroll = part(root, "scroll"), canvas = part(scroll, "canvas"), { nodes } = data;
+  scroll.hidden = !nodes.length; attr(root, "data-recipe", data.recipe);
+  attr(scroll, "role", "group"); attr(scroll, "aria-label", data.title);
+  canvas.style.width = `${Math.max(0, ...nodes.map((n) => n.x + n.w))}px`;
+  canvas.style.height = `${Math.max(0, ...nodes.map((n) => n.y + tall(n)))}px`;
+  edges(canvas, nodes);
+  grow(part(canvas, "nodes"), data);
+  rove(part(canvas, "nodes"), ".face, .block, .chip");
+  say(part(root, "empty"), data.empty);
+  depths(part(root, "depths"), data.depths);
+  legend(root, nodes.length ? data.legend : []);
+  recipe(part(root, "recipe", "section"), data.recipe);
+  link(root, data, setTriggerValue);
+  onHover(root, (what) => follow(canvas, nodes, what));
+  seek(scroll, data);
+}
+
+const tall = (node) => 40 + 19 * ((node.requests?.length ?? 0) + (node.more_requests ? 1 : 0));
+const LINE = 20; // px from the top of a node to where its edges are
+
+function edges(canvas, nodes) {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = canvas.querySelector(":scope > svg") ?? canvas.appendChild(document.createElementNS(space, "svg"));
+  attr(svg, "aria-hidden", "true"); attr(svg, "width", canvas.style.width); attr(svg, "height", canvas.style.height);
+  sync(svg, nodes, () => document.createElementNS(space, "path"), (path, node) => {
+    const from = nodes[node.parent];
+    const turn = from && from.x + from.w + 9;
+    attr(path, "d", from ? `M${from.x + from.w},${from.y + LINE}H${turn}V${node.y + LINE}H${node.x}` : null);
+    attr(path, "data-path", node.path); attr(path, "data-state", node.state ?? node.kind);
+  });
+}
+
+// A node keeps its element as long as it is drawn, wherever it moves to.
+function grow(holder, data) {
+  const known = new Map([...holder.children].map((child) => [child.dataset.k, child]));
+  const wanted = new Set(data.nodes.map((node) => node.k));
+  known.forEach((child, k) => { if (!wanted.has(k)) child.remove(); });
+  data.nodes.forEach((node, i) => {
+    const child = known.get(node.k) ?? makeNode();
+    if (holder.children[i] !== child) holder.insertBefore(child, holder.children[i] ?? null);
+    setNode(child, node, data);
+  });
+}
+
+function makeNode() {
+  const node = el("div", "node"), face = el("button", "face");
+  face.type = "button";
+  face.append(el("span", "label"), el("span", "foot"), el("i", "bar"), el("span", "mark"));
+  node.append(face, el("div", "held"), el("div", "ends"));
+  return node;
+}
+
+function setNode(child, node, data) {
+  const [face, held, ends] = child.children, [label, foot, , mark] = face.children;
+  child.dataset.k = node.k;
+  child.style.cssText = `left:${node.x}px;top:${node.y}px;width:${node.w}px`;
+  attr(child, "data-kind", node.kind); attr(child, "data-state", node.state); attr(child, "data-path", node.path); attr(child, "data-mark", node.mark?.[0]);
+  attr(face, "data-hash", node.hash); attr(face, "data-select", node.hash ? "hash" : null);
+  attr(face, "aria-disabled", node.hash ? null : "true");
+  draw(label, node.label); say(foot, node.short ?? node.below ?? "");
+  say(mark, node.mark ? sign(node.mark) : "");
+  const title = titleOf(node, data);
+  attr(face, "title", title); attr(face, "aria-label", title);
+  const blocks = node.blocks ?? [];
+  attr(child, "data-twins", blocks.length > 1);
+  sync(held, node.more ? [...blocks, [`+${node.more}`]] : blocks, makeBlock, (chip, [id, state]) => {
+    const isBlock = state !== undefined;
+    chip.className = isBlock ? "block" : "more";
+    attr(chip, "data-block", isBlock ? id : null); attr(chip, "data-select", isBlock ? "block" : null); attr(chip, "data-state", state); attr(chip, "disabled", !isBlock);
+    say(chip, String(id)); attr(chip, "title", isBlock ? fill(data.block_label, { block: id }) : null); attr(chip, "aria-label", isBlock ? fill(data.block_label, { block: id }) : null);
+  });
+  const names = node.requests ?? [];
+  sync(ends, node.more_requests ? [...names, [node.more_requests]] : names, makeChip, (chip, [id, rest, status]) => {
+    const isRequest = status !== undefined, text = fill(data.request_label, { request: id, status, rest: rest ? rest.slice(1) : "0" });
+    chip.className = isRequest ? "chip" : "more";
+    attr(chip, "data-request", isRequest ? id : null); attr(chip, "data-select", isRequest ? "request" : null); attr(chip, "disabled", !isRequest);
+    attr(chip, "data-walked", isRequest && data.walked === id); say(chip.children[0], id); say(chip.children[1], rest ?? "");
+    attr(chip, "title", isRequest ? text : null); attr(chip, "aria-label", isRequest ? text : null);
+  });
+}
+
+const makeBlock = () => { const chip = el("button", "block"); chip.type = "button"; return chip; };
+const makeChip = () => { const chip = el("button", "chip"); chip.type = "button"; chip.append(el("span", "name"), el("span", "rest")); return chip; };
+const sign = ([kind, first, last]) => ({ hit: `✓${last && last !== first ? `${first}-${last}` : first}`, hole: "–", miss: `✗${first}`, held: `■${first}` })[kind];
+function titleOf(node, data) {
+  const words = Object.fromEntries(data.legend);
+  const tokens = node.text ?? (typeof node.label === "string" ? node.label : (node.label ?? []).map(([text]) => text).join(""));
+  const title = node.title ?? fill(data.node_label, { place: node.place, tokens, hash: node.hash, state: words[node.state] });
+  return node.mark ? `${title}; ${data.marks[node.mark[0]]}` : title;
+}
+
+// The path of the request under the pointer: from its end to the root.
+function follow(canvas, nodes, what) {
+  const on = new Set();
+  if (what?.request !== undefined) nodes.forEach((node, i) => {
+    if (node.requests?.some(([id]) => id === what.request)) for (let at = i; at >= 0; at = nodes[at].parent) on.add(at);
+  });
+  const [paths, boxes] = [canvas.querySelector("svg").children, canvas.querySelector(".nodes").children];
+  nodes.forEach((_, i) => { attr(paths[i], "data-follow", on.has(i)); attr(boxes[i], "data-follow", on.has(i)); });
+}
+
+// Once for each new thing to look at, and only as far as the picture itself scrolls.
+function seek(scroll, data) {
+  const node = data.nodes.find(({ k }) => k === data.focus);
+  if (scroll.dataset.focus === (data.focus ?? "")) return;
+  scroll.dataset.focus = data.focus ?? "";
+  if (!node) return;
+  const { scrollLeft: x, scrollTop: y, clientWidth: w, clientHeight: h } = scroll;
+  const left = node.x < x ? node.x - 40 : node.x + node.w + 20 > x + w ? node.x + node.w + 40 - w : x;
+  const top = node.y < y ? node.y - 20 : node.y + tall(node) + 12 > y + h ? node.y + tall(node) + 30 - h : y;
+  scroll.scrollTo({ left, top });
+}
+
+function depths(holder, counts) {
+  holder.hidden = !counts; if (!counts) return;
+  say(part(holder, "why", "p"), counts.title);
+  const rows = part(holder, "rows"); rows.tabIndex = 0; attr(rows, "role", "group"); attr(rows, "aria-label", counts.title);
+  sync(rows, counts.rows, () => { const row = el("div", "row"); row.append(el("span", "place"), el("i"), el("span", "count")); return row; }, (row, [place, count, share]) => {
+    say(row.children[0], place); row.children[1].style.width = `${Math.max(0.5, share * 100)}%`; say(row.children[2], count);
+  });
+}
+
+function recipe(section, made) {
+  section.hidden = !made; if (!made) return;
+  const line = part(section, "line"), title = part(line, "title", "h3");
+  say(title, made.title); say(part(line, "quiet", "span"), made.place);
+  say(part(section, "how", "p"), made.how);
+  sync(part(section, "steps"), made.steps, makeStep, setStep);
+  say(part(section, "joined", "p"), made.joined); say(part(section, "unknown", "p"), made.unknown);
+  sync(part(section, "facts", "dl"), made.facts, () => { const row = el("div"); const value = el("dd"); value.append(el("code"), el("span", "quiet")); row.append(el("dt"), value); return row; }, (row, [word, value, note]) => {
+    say(row.children[0], word); say(row.children[1].children[0], value); say(row.children[1].children[1], note);
+  });
+  script(part(section, "script", "details"), made);
+}
+
+function makeStep() {
+  const step = el("div", "step"), inputs = el("dl", "inputs"), bytes = el("div", "bytes-of");
+  bytes.append(el("span", "word"), el("div", "parts"));
+  const digest = el("div", "digest"); digest.append(el("span", "word"), el("code"), el("span", "verdict"));
+  step.append(el("h4"), inputs, bytes, digest);
+  return step;
+}
+
+function setStep(node, step) {
+  const [title, inputs, bytes, digest] = node.children;
+  say(title, step.title);
+  sync(inputs, step.inputs, () => { const row = el("div"), value = el("dd"); const button = el("button", "value"); button.type = "button"; value.append(button, el("span", "quiet")); row.append(el("dt"), value); return row; }, (row, [word, value, hash], i) => {
+    const [button, note] = row.children[1].children;
+    say(row.children[0], word); say(button, value); say(note, step.notes[i]);
+    attr(button, "data-hash", hash); attr(button, "data-select", hash ? "hash" : null); attr(button, "disabled", !hash);
+  });
+  bytes.hidden = !step.parts.length; say(bytes.children[0], step.bytes_word ?? "");
+  sync(bytes.children[1], step.parts, () => { const cell = el("div", "cell"), code = el("code"); code.append(el("span"), el("span", "hidden"), el("span")); cell.append(code, el("span", "name")); return cell; }, (cell, [kind, name, first, hidden, last]) => {
+    attr(cell, "data-part", kind); say(cell.children[1], name);
+    const [start, gap, end] = cell.children[0].children; say(start, first); say(gap, hidden); say(end, last);
+  });
+  const [word, code, verdict] = digest.children;
+  say(word, step.digest[0]); say(code, step.digest[1]);
+  say(verdict, step.verdict ? `${step.verdict[0] ? "✓" : "✗"} ${step.verdict[1]}` : ""); attr(verdict, "data-equal", step.verdict?.[0]);
+}
+
+function script(holder, made) {
+  holder.hidden = !made.script; if (!made.script) return;
+  say(part(holder, "word", "summary"), made.script_word);
+  const body = part(holder, "body"), code = part(body, "code-of", "pre"), copy = body.querySelector(".copy") ?? body.appendChild(actButton("copy"));
+  say(code, made.script); code.tabIndex = 0; attr(code, "aria-label", made.script_word);
+  if (copy.dataset.of !== made.hash) { copy.dataset.of = made.hash; say(copy, made.copy); }
+  copy.onclick = async (e) => {
+    released(e);
+    try { await navigator.clipboard.writeText(made.script); say(copy, made.copied); }
+    catch { getSelection().selectAllChildren(code); }
+  };
+}
