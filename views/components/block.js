@@ -1,4 +1,4 @@
-const kept = new WeakMap(); // root -> where the pointer or the keyboard reads in K and V
+const readers = new WeakMap(); // root -> where the pointer or the keyboard reads in K and V
 const UNKNOWN = "·";
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -111,8 +111,8 @@ function show(node, picture, data, readout) {
   canvas.onpointerleave = () => { say(readout, ""); [...slots.children].forEach((s) => s.removeAttribute("data-read")); };
   canvas.onkeydown = (e) => {
     const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[e.key]; if (!by || e.shiftKey) return;
-    const [column, slot] = kept.get(canvas) ?? [-by[0], -by[1]], next = [Math.max(0, Math.min(columns - 1, column + by[0])), Math.max(0, Math.min(rows - 1, slot + by[1]))];
-    kept.set(canvas, next); read(...next); e.preventDefault(); e.stopPropagation();
+    const [column, slot] = readers.get(canvas) ?? [-by[0], -by[1]], next = [Math.max(0, Math.min(columns - 1, column + by[0])), Math.max(0, Math.min(rows - 1, slot + by[1]))];
+    readers.set(canvas, next); read(...next); e.preventDefault(); e.stopPropagation();
   };
 }
 

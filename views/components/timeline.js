@@ -1,12 +1,12 @@
 // Blocks over time, on one canvas in screen pixels: a few thousand runs are drawn in about a millisecond.
-const kept = new WeakMap(); // root -> what the picture needs between two payloads
+const pictures = new WeakMap(); // root -> what the picture needs between two payloads
 const UNUSED = 0, FREE = 1, REMEMBERED = 2, USED = 3, SHARED = 4, EVICTED = 8, RUNNING = 1, PREEMPTED = 2, FINISHED = 3;
 const AXIS = 16, GAP = 7, STEPS = [1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128];
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
-  const memory = kept.get(root) ?? { at: [0, 0] };
-  kept.set(root, memory);
+  const memory = pictures.get(root) ?? { at: [0, 0] };
+  pictures.set(root, memory);
   Object.assign(memory, { data, send: setTriggerValue, rows: unpacked(data.cells, data.num_rows, data.targets.length), own: data.own && unpacked(data.own.cells, 1, data.targets.length)[0] });
   head(root, data.title, data.hint);
   zooms(root, data, setTriggerValue);
