@@ -146,8 +146,8 @@ function link(root, data, send) {
 // One tab stop for many: arrow keys move among what `selector` finds; `columns` says how far up and down go.
 const rove = (holder, selector, columns = () => 1) => {
   const every = () => [...holder.querySelectorAll(selector)].filter((node) => !node.hidden);
-  const nodes = every(), stop = nodes.find((node) => node.tabIndex === 0) ?? nodes[0];
-  nodes.forEach((node) => { const index = node === stop ? 0 : -1; if (node.tabIndex !== index) node.tabIndex = index; });
+  const nodes = every(), stop = nodes.find((node) => node.getAttribute("tabindex") === "0") ?? nodes[0];
+  nodes.forEach((node) => attr(node, "tabindex", node === stop ? "0" : "-1"));
   holder.onkeydown = (e) => {
     const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns(), ArrowUp: -columns() }[e.key];
     if (!by || e.shiftKey || !e.target.matches(selector)) return;
