@@ -59,9 +59,9 @@ def test_the_panel_follows_when_time_goes_to_another_step(app):
 
 def test_every_setting_says_what_it_does_and_what_vllm_calls_it(app):
     two_prompts(app)
-    for words in ("Tokens in a block. In vLLM: --block-size", "Tokens that one step may compute."):
-        assert said(app, words) is not None
-    assert len([words for words in captions(app) if "In vLLM: --" in words]) == 6
+    assert said(app, "Tokens in a block. vLLM's default is 16.") is not None
+    assert said(app, "**May change between two steps: a branch keeps its past") is not None
+    assert len([words for words in captions(app) if "vLLM" in words]) == 7
 
 
 # What comes of it -----------------------------------------------------------------------------

@@ -24,9 +24,13 @@ def _page() -> None:
     session.settle()
     session.prepare()
     _header()
-    runs_bar()
-    if session.choices().panel_is_open:
-        _panel()
+    # Both always have their place: else the stage would be another fragment when they come and go,
+    # and a click that is under way to it would be lost.
+    with st.container():
+        runs_bar()
+    with st.container():
+        if session.choices().panel_is_open:
+            _panel()
     run = session.run()
     if run is None:
         _waiting()

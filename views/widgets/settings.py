@@ -58,30 +58,35 @@ def _clear(run: Run, text: Text) -> None:
 def _form(run: Run, text: Text) -> dict[str, Any]:
     """Numbers as they are typed; applying reads them, and says so where that fails."""
     wanted: dict[str, Any] = {}
+    kinds = st.grid(min_column_width=560, gap="small")
     for kind, names in (("settings.moving", MOVING), ("settings.fixed", FIXED)):
-        st.caption(f"**{text(kind)}**")
-        grid = st.grid(min_column_width=190, gap="small")
-        for name in names:
-            wanted[name] = _number(grid.container(gap="xxsmall"), run, name, text)
-    wanted[CACHING] = _switch(CACHING, run.config.enable_prefix_caching, text)
-    if run.live is not None:
-        wanted[REFUSES] = not _switch(WAIT, not run.config.refuse_oversized, text)
+        with kinds.container(gap="xsmall"):
+            st.caption(f"**{text(kind)}**")
+            grid = st.grid(min_column_width=200, gap="small")
+            for name in names:
+                with grid.container(gap="xxsmall"):
+                    wanted[name] = _number(run, name, text)
+            if names is FIXED:
+                with grid.container(gap="xxsmall"):
+                    wanted[CACHING] = _switch(CACHING, run.config.enable_prefix_caching, text)
+            if names is FIXED and run.live is not None:
+                with grid.container(gap="xxsmall"):
+                    wanted[REFUSES] = not _switch(WAIT, not run.config.refuse_oversized, text)
     return wanted
 
 
-def _number(cell: Any, run: Run, name: str, text: Text) -> str:
-    typed: str = cell.text_input(
+def _number(run: Run, name: str, text: Text) -> str:
+    typed: str = st.text_input(
         text.named("settings", name), key=session.setting_field(name, _in_form(run, name))
     ).strip()
-    cell.caption(text.named("settings", f"{name}_hint"))
+    st.caption(text.named("settings", f"{name}_hint"))
     session.choices().typed[name] = typed
     return typed
 
 
 def _switch(name: str, given: bool, text: Text) -> bool:
-    with st.container(gap="xxsmall"):
-        is_on = st.toggle(text.named("settings", name), key=session.setting_field(name, given))
-        st.caption(text.named("settings", f"{name}_hint"))
+    is_on = st.toggle(text.named("settings", name), key=session.setting_field(name, given))
+    st.caption(text.named("settings", f"{name}_hint"))
     session.choices().typed[name] = is_on
     return is_on
 
