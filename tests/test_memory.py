@@ -11,7 +11,6 @@ from engine.trace.header import TraceHeader
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, parse_workload
 from views.figures.batch import batch
-from views.figures.chains import chains
 from views.figures.moment import moment_at
 from views.figures.narration import narration
 from views.figures.numbers import numbers
@@ -19,11 +18,12 @@ from views.figures.pool import pool
 from views.figures.queue import queue
 from views.figures.requests import requests
 from views.figures.tables import tables
+from views.figures.tree import tree
 from views.text import Text
 
 CASES = json.loads((Path(__file__).parent / "data" / "cases.json").read_text(encoding="utf-8"))
 TEXT = Text("en")
-FIGURES = (requests, tables, chains, pool, queue)
+FIGURES = (requests, tables, pool, queue)
 MB = 10**6
 
 
@@ -45,6 +45,7 @@ def look(trace: Trace, position: int) -> None:
         figure(moment, TEXT)
     numbers(trace, moment, cursor, TEXT)
     batch(trace, cursor, TEXT)
+    tree(moment, TEXT, trace=trace)
     narration(trace, cursor, TEXT)
 
 

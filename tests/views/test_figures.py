@@ -8,7 +8,6 @@ import pytest
 from engine.trace.state import Cursor
 from tests.views.runs import NAMES, doc_moment, golden_trace, moments, trace_with_cut_hits
 from views.figures.block import block
-from views.figures.chains import chains
 from views.figures.moment import moment_at
 from views.figures.narration import narration
 from views.figures.pool import MAX_REF, pool
@@ -26,7 +25,7 @@ CHUNK, WITH_HIT = 3, 6
 def test_every_figure_draws_every_recorded_workload(name):
     trace = golden_trace(name)
     for moment in moments(trace):
-        for figure in (requests, tables, chains, pool, queue):
+        for figure in (requests, tables, pool, queue):
             json.dumps(figure(moment, TEXT))
         for block_id in (None, 0, 1, 2, moment.state.num_blocks - 1, 10**9):
             json.dumps(block(moment, TEXT, selected=block_id))
@@ -84,15 +83,6 @@ def test_tokens_are_cut_where_blocks_end_and_coloured_by_what_happened_to_them()
 
 def token_states(card):
     return [[token[1] for token in part["tokens"]] for part in card["blocks"]]
-
-
-def test_the_chain_says_where_the_lookup_stopped_and_why():
-    row = chains(at(3, "PrefixLookedUp"), TEXT)["rows"][1]
-    assert row["request"] == "request1"
-    assert [link["state"] for link in row["head"]] == ["hit", "hit", "absent"]
-    assert [link.get("stop", False) for link in row["head"]] == [False, False, True]
-    assert row["partial"] == "2 of 4, no hash"
-    assert row["sentence"].startswith("Step 3: 2 of 3 blocks hit; #")
 
 
 def test_the_queue_names_the_next_victim_and_what_is_forgotten_with_it():

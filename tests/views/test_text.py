@@ -26,7 +26,6 @@ FAMILIES = {
     "lens": None,
     "lens_hint": None,
     "life_freed": None,
-    "link_state": None,
     "notice_kind": None,
     "number": None,
     "number_hint": None,

@@ -170,7 +170,8 @@ def test_a_long_run_folds_its_middle_and_a_chosen_hash_comes_out_of_the_fold():
     trace = run([(list(range(80)), {})])
     folded = last_tree(trace)["nodes"]
     assert [node["kind"] for node in folded] == ["root", "hash", "fold", "hash"]
-    assert folded[2]["label"] == "×18 hashes"
+    assert folded[2]["below"] == "×18 hashes"
+    assert folded[2]["label"] == [["4 5 6 7", "code"]]
     opened = last_tree(trace, block_hash=trace.at(trace.last).requests["r0"].block_hashes[9])
     kinds = [node["kind"] for node in opened["nodes"]]
     assert kinds == ["root", "hash", "fold", "hash", "hash", "hash", "fold", "hash"]

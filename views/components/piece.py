@@ -16,7 +16,6 @@ FOLDER = Path(__file__).parent
 NAMES = (
     "batch",
     "block",
-    "chains",
     "lenses",
     "narration",
     "notices",

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from engine.trace.state import State, cache_key
+from engine.trace.state import State
 from views.figures.moment import block_state, short_hash
 from views.figures.node_label import COLUMNS, Label, NodeLabels, columns_of, cut
 from views.figures.prefix_forest import Link, Node, PrefixForest, Root, link_hash, link_node
@@ -42,12 +42,14 @@ def node_payloads(sheet: Sheet, text: Text, none_hash: str) -> list[Payload]:
     for drawn, link in zip(sheet.drawn, links, strict=True):
         if link is None:
             payload = _root(sheet, drawn, text, none_hash)
-        elif drawn.kind == HASH:
-            payload = _hash(sheet, link, labels.label(link, skips.get(drawn.parent, 0)))
-        elif drawn.kind == FOLD:
-            payload = _fold(sheet, drawn, link, text)
+        elif drawn.kind == REST:
+            payload = _rest(drawn, text)
         else:
-            payload = _rest(sheet, drawn, link, text)
+            label = labels.label(link, skips.get(drawn.parent, 0))
+            is_one = drawn.kind == HASH
+            payload = _hash(sheet, link, label) if is_one else _fold(sheet, drawn, label, text)
+        if link is not None:
+            payload["hash"] = link_hash(sheet.state, link)
         payload |= {"kind": drawn.kind, "parent": drawn.parent}
         if drawn.kind != REST and drawn.nodes[0] in sheet.on_path:
             payload["path"] = True
@@ -92,13 +94,11 @@ def _root(sheet: Sheet, drawn: Drawn, text: Text, none_hash: str) -> Payload:
 
 def _hash(sheet: Sheet, link: Link, label: Label) -> Payload:
     state = sheet.state
-    block_hash = link_hash(state, link)
-    node = cache_key(block_hash, link.group_id)
+    node = str(link_node(state, link))
     block_ids = state.cached.get(node, ())
     payload: Payload = {
         "k": _key(node),
-        "hash": block_hash,
-        "short": f"#{short_hash(block_hash)}",
+        "short": f"#{short_hash(link_hash(state, link))}",
         "place": link.place,
         "state": _state(state, block_ids),
         "label": label.short,
@@ -121,31 +121,31 @@ def _state(state: State, block_ids: Sequence[int]) -> str:
     return CACHED if state.blocks[block_ids[0]].kv_valid else UNWRITTEN
 
 
-def _fold(sheet: Sheet, drawn: Drawn, link: Link, text: Text) -> Payload:
-    state = sheet.state
-    num_cached = sum(node in state.cached for node in drawn.nodes)
-    is_mixed = 0 < num_cached < drawn.num_hashes
+def _fold(sheet: Sheet, drawn: Drawn, label: Label, text: Text) -> Payload:
+    """How the run begins, how long it is, and how much of it is cached if that is not all."""
+    num_hashes, marks = drawn.num_hashes, sheet.walk.marks if sheet.walk else {}
+    num_cached = sum(node in sheet.state.cached for node in drawn.nodes)
+    is_mixed = 0 < num_cached < num_hashes
+    below = text("tree.fold", n=num_hashes)
+    if is_mixed:
+        below = text("tree.fold_cached", n=num_hashes, cached=num_cached)
     payload: Payload = {
         "k": f"fold {_key(str(drawn.nodes[0]))}",
-        "hash": link_hash(sheet.state, link),
-        **_words(
-            text("tree.fold", n=drawn.num_hashes),
-            text("tree.fold_cached", n=num_cached) if is_mixed else "",
-        ),
+        "label": label.short,
+        "below": below,
+        "columns": max(label.columns, columns_of(below)),
         "state": MIXED if is_mixed else CACHED if num_cached else ABSENT,
-        "title": text("tree.fold_title", n=drawn.num_hashes, cached=num_cached),
+        "title": text("tree.fold_title", n=num_hashes, cached=num_cached),
     }
-    marks = sheet.walk.marks if sheet.walk else {}
     walked = [marks[node] for node in drawn.nodes if node in marks]
     if walked:
         payload["mark"] = [walked[0].kind, walked[0].number, walked[-1].number]
     return payload
 
 
-def _rest(sheet: Sheet, drawn: Drawn, link: Link, text: Text) -> Payload:
+def _rest(drawn: Drawn, text: Text) -> Payload:
     return {
         "k": f"rest {_key(str(drawn.nodes[0]))}",
-        "hash": link_hash(sheet.state, link),
         **_words(
             text.count("tree.branches", len(drawn.nodes)),
             text.count("tree.hashes", drawn.num_hashes),
@@ -189,7 +189,7 @@ def _shared_starts(
     """Place of a parent -> how many tokens its branches have in common at their start."""
     branches: dict[int, list[Link]] = defaultdict(list)
     for drawn, link in zip(every, links, strict=True):
-        if link is not None and drawn.kind == HASH:
+        if link is not None and drawn.kind in (HASH, FOLD):
             branches[drawn.parent].append(link)
     return {
         parent: _num_shared(labels.token_ids(link) for link in links)

@@ -29,7 +29,7 @@ MESSAGES: dict[str, str] = {
     "tree.request_ends": "{request}, {status}, and {rest} tokens without a hash",
     "tree.more": "+{n} more",
     "tree.fold": "×{n} hashes",
-    "tree.fold_cached": "{n} cached",
+    "tree.fold_cached": "×{n}, {cached} cached",
     "tree.fold_title": "{n} hashes in a row without a branch, {cached} of them cached. Select to look inside.",
     "tree.branches.one": "{n} branch",
     "tree.branches.other": "{n} branches",
