@@ -1,5 +1,6 @@
 // The player: goal, what is under way, whether it plays. It outlives a mount, so that no press is lost with one.
 const player = kept("time", () => ({ root: null, goal: null, underWay: null, sequence: 0, dirty: false, playing: false }));
+const MAX_TRIES = 4;
 const ICONS = {
   first: "M6 5h2v14H6zM20 5v14L10 12z", step_back: "M12 5v14L3 12zM21 5v14l-9-7z", back: "M16 5v14L6 12z", play: "M7 4v16l13-8z",
   pause: "M6 5h4v14H6zM14 5h4v14h-4z", forward: "M8 5v14l10-7z", step_forward: "M12 5v14l9-7zM3 5v14l9-7z", last: "M16 5h2v14h-2zM4 5v14l10-7z",
@@ -66,8 +67,18 @@ function go(player, target) {
 function flush(player) {
   if (player.underWay || !player.dirty) return;
   player.dirty = false; player.underWay = player.sequence = Math.max(player.sequence + 1, Date.now());
-  clearTimeout(player.lost); player.lost = setTimeout(() => { player.underWay = null; player.goal = null; stop(player); picture(player.root, player); }, 60000);
   player.send({ ...player.goal, sequence: player.underWay, run: player.data.run });
+  expect(player, 0);
+}
+// A picture can get lost where the page around it is drawn anew (Streamlit 1.67). A target is absolute, so
+// to ask again changes nothing but that: after 2, 4, 8, .. seconds, for a minute.
+function expect(player, tries) {
+  clearTimeout(player.lost);
+  player.lost = setTimeout(() => {
+    if (tries === MAX_TRIES) { Object.assign(player, { underWay: null, goal: null, dirty: false }); stop(player); picture(player.root, player); return; }
+    player.dirty = false; player.send({ ...player.goal, sequence: player.underWay, run: player.data.run });
+    expect(player, tries + 1);
+  }, 2000 * 2 ** tries);
 }
 function settle(player) {
   if (player.underWay === null || player.data.sequence < player.underWay) return;

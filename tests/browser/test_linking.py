@@ -1,0 +1,149 @@
+"""One thing, one light: choosing it anywhere shows it everywhere, and nothing else is lost by that."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+
+def open_at(page: Page, url: str) -> None:
+    page.goto(url)
+    expect(page.get_by_role("group", name="Time")).to_contain_text("sub-step")
+
+
+def piece(page: Page, title: str):
+    """The part of the stage with this title."""
+    return page.locator(".root", has=page.get_by_role("heading", name=title, exact=True))
+
+
+def token(page: Page, request: str, place: int):
+    return page.locator(f".token[data-request='{request}'][data-token='{place}']")
+
+
+def block_in(page: Page, title: str, block_id: int):
+    return piece(page, title).locator(f"button[data-block='{block_id}']").first
+
+
+def restart_with(page: Page, **settings: str) -> None:
+    page.get_by_role("button", name="Prompts, settings").click()
+    for name, value in settings.items():
+        field = page.get_by_role("textbox", name=name, exact=True)
+        field.fill(value)
+        field.press("Enter")
+    page.get_by_role("button", name="Apply and restart").click()
+    expect(page.get_by_role("button", name="Apply and restart")).to_be_disabled()
+    page.get_by_role("button", name="Close settings").click()
+
+
+def test_a_chosen_token_lights_its_block_in_pool_and_table_and_escape_puts_it_out(page, base_url):
+    open_at(page, f"{base_url}?step=3&sub=8")
+    token(page, "request1", 1).click()
+    expect(token(page, "request1", 1)).to_have_attribute("data-lit", "own")
+    expect(token(page, "request1", 1)).to_have_attribute("aria-pressed", "true")
+    expect(block_in(page, "Block pool", 1)).to_have_attribute("data-lit", "linked")
+    expect(block_in(page, "Block tables", 1)).to_have_attribute("data-lit", "linked")
+    expect(block_in(page, "Block pool", 2)).not_to_have_attribute("data-lit", re.compile("."))
+    page.wait_for_url(re.compile("request=request1&token=1"))
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-lit]")).to_have_count(0)
+    expect(page.get_by_role("group", name="Time")).to_contain_text("step 3, sub-step 8")
+
+
+def test_a_free_block_is_the_same_thing_in_pool_and_queue(page, base_url):
+    open_at(page, f"{base_url}?step=5")
+    block_in(page, "Free queue", 7).click()
+    expect(block_in(page, "Free queue", 7)).to_have_attribute("data-lit", "own")
+    expect(block_in(page, "Block pool", 7)).to_have_attribute("data-lit", "own")
+    block_in(page, "Block pool", 7).click()
+    expect(page.locator("[data-lit]")).to_have_count(0)
+
+
+def test_the_pointer_shows_the_same_thing_everywhere_at_once(page, base_url):
+    open_at(page, f"{base_url}?step=3&sub=8")
+    token(page, "request1", 9).hover()
+    for title in ("Block pool", "Block tables"):
+        expect(block_in(page, title, 6)).to_have_attribute("data-hover", "true")
+    expect(page.locator(".token[data-hover]")).to_have_count(1)
+    piece(page, "Block pool").get_by_role("heading").hover()
+    expect(page.locator("[data-hover]")).to_have_count(0)
+    expect(page.locator("[data-lit]")).to_have_count(0)
+
+
+def test_tokens_are_reached_by_arrow_keys_behind_one_tab_stop(page, base_url):
+    open_at(page, f"{base_url}?step=3&sub=8")
+    card = page.locator("article", has_text="request1")
+    expect(card.locator(".blocks [tabindex='0']")).to_have_count(1)
+    card.locator(".blocks [tabindex='0']").focus()
+    page.keyboard.press("ArrowRight")
+    expect(token(page, "request1", 0)).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(token(page, "request1", 1)).to_have_attribute("data-lit", "own")
+    expect(token(page, "request1", 1)).to_be_focused()
+    expect(page.get_by_role("group", name="Time")).to_contain_text("step 3, sub-step 8")
+
+
+def test_a_block_that_is_hit_leaves_a_ghost_in_the_queue(page, base_url):
+    open_at(page, f"{base_url}?step=6&sub=4")
+    expect(piece(page, "Free queue").locator("[data-ghost]")).to_have_text(["3", "2", "1"])
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("li[data-when=now] .words")).to_contain_text("hashes are registered")
+    expect(piece(page, "Free queue").locator("[data-ghost]")).to_have_count(0)
+
+
+def test_a_large_pool_keeps_its_zoom_over_steps_selection_and_settings(page, base_url):
+    open_at(page, base_url)
+    restart_with(page, num_blocks="1500")
+    holder = piece(page, "Block pool").locator(".holder")
+    picture = holder.locator("canvas")
+    expect(holder.get_by_role("button", name="All blocks")).to_be_hidden()
+    picture.hover(position={"x": 1, "y": 1})
+    page.mouse.wheel(0, -600)
+    expect(holder).to_have_attribute("data-zoomed", "true")
+    cell = holder.get_attribute("data-cell")
+    assert float(cell) > 18, "numbers can be read"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("group", name="Time")).to_contain_text("step 0, sub-step 6")
+    expect(holder).to_have_attribute("data-cell", cell)
+    picture.click(position={"x": float(cell) * 1.5, "y": float(cell) / 2})
+    page.wait_for_url(re.compile("block=1"))
+    expect(block_in(page, "Block tables", 1)).to_have_attribute("data-lit", "own")
+    page.get_by_role("button", name="Prompts, settings").click()
+    expect(page.get_by_role("button", name="Close settings")).to_be_visible()
+    expect(holder).to_have_attribute("data-cell", cell)
+    holder.get_by_role("button", name="All blocks").click()
+    expect(holder).not_to_have_attribute("data-zoomed", "true")
+
+
+def test_presses_around_the_settings_panel_all_count(page, base_url):
+    open_at(page, f"{base_url}?step=0&sub=0")
+    slider = page.get_by_role("slider", name="Place in the run, in sub-steps")
+    for expected, name in ((3, "Prompts, settings"), (6, "Close settings")):
+        page.get_by_role("button", name=name).click()
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        expect(page.locator(".root[data-busy]")).to_have_count(0)
+        expect(slider).to_have_value(str(expected))
+
+
+def test_a_target_that_is_lost_on_its_way_is_sent_again(page, base_url):
+    open_at(page, f"{base_url}?step=0&sub=2")
+    page.evaluate("globalThis.pagewalk.time.send = () => {}")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.evaluate("globalThis.pagewalk.time.send = (target) => { globalThis.resent = target; }")
+    page.wait_for_function("globalThis.resent?.position === 4")
+
+
+def test_opened_cards_stay_open_when_the_page_around_them_changes(page, base_url):
+    page.goto(f"{base_url}?step=7")
+    page.get_by_role("button", name="tokens and answer of request0").click()
+    card = page.locator("article", has_text="request0")
+    expect(card.locator(".blocks")).to_be_visible()
+    page.get_by_role("button", name="Prompts, settings").click()
+    expect(page.get_by_role("button", name="Close settings")).to_be_visible()
+    expect(card.locator(".blocks")).to_be_visible()
