@@ -124,7 +124,14 @@ function relight(root) {
   known.lighted.forEach((lit, node) => mark(node, lit));
   if (known.what || known.hovered.length) hover(known);
 }
+// A lens takes what is left of the screen above the transport, and scrolls inside itself.
+const fit = (root) => requestAnimationFrame(() => {
+  const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0, bar = document.querySelector("[data-testid=stBottomBlockContainer]");
+  const top = root.getBoundingClientRect().top + scrolled, left = innerHeight - top - (bar?.offsetHeight ?? 90) - 12;
+  root.style.maxHeight = innerWidth > 640 ? `${Math.max(250, left)}px` : ""; root.style.overflow = "auto";
+});
 function link(root, data, send) {
+  if (data.fits) fit(root);
   const known = hear(root); known.lit = data.lit ?? {}; known.send = send;
   relight(root);
   if (known.wired) return;

@@ -83,6 +83,6 @@ def linked(name: str, payload: dict[str, Any], moment: Moment, *others: str) -> 
     whats = ("selected", *others)
     piece(
         name,
-        payload | {"lit": lit(moment.state, session.choices().selection)},
+        payload | {"lit": lit(moment.state, session.choices().selection), "fits": name in LOOKS},
         **{f"on_{what}_change": partial(session.note, name, what) for what in whats},
     )

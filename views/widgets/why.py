@@ -28,7 +28,7 @@ def why_lens(run: Run, moment: Moment, text: Text, question: Draft) -> None:
     payload["ask"] |= answer(run.trace, cursor, typed, text)
     piece(
         "why",
-        payload | {"lit": lit(moment.state, selection)},
+        payload | {"lit": lit(moment.state, selection), "fits": True},
         **{f"on_{what}_change": partial(session.note, "why", what) for what in SENT},
     )
 
