@@ -123,8 +123,8 @@ def test_a_forgotten_parent_is_named_and_twins_are_listed():
 def test_the_life_of_block_4_of_the_example():
     assert told(page(Cursor(7, 0), 4)) == [
         (0, "Taken by request0, as its logical block 3."),
-        (1, "Hashed: #1c194c is registered in the prefix cache."),
-        (1, "Filled: the model wrote K and V into its last slot."),
+        (1, "Hashed: #1c194c enters the prefix cache."),
+        (1, "Filled: K and V are in all its slots."),
         (
             4,
             "Given up by request0, who is finished. "

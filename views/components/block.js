@@ -14,7 +14,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   tokens(part(root, "tokens"), data.tokens ?? []);
   attr(root, "data-whole", Boolean(data.life));
   sync(part(root, "facts", "dl"), data.facts, () => { const d = el("div"); d.append(el("dt"), el("dd")); return d; }, (node, [word, parts]) => {
-    say(node.firstChild, word); attr(node, "data-wide", parts.some((item) => (item.text ?? "").length > 20)); sync(node.lastChild, parts, () => el("span", "part"), fact);
+    say(node.firstChild, word); attr(node, "data-wide", parts.some((item) => (item.text ?? "").length > 20 || item.length > 40)); sync(node.lastChild, parts, () => el("span", "part"), fact);
   });
   const page = part(root, "page"); page.hidden = !data.life;
   if (data.life) { life(part(page, "life"), data.life, setTriggerValue); numbers(part(page, "kv"), data, setTriggerValue); }
