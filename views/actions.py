@@ -49,6 +49,11 @@ def _look_through(chosen: Choices, _: Run | None, lens: Any) -> bool:
         chosen.lens = lens
     return False
 
+def _unfold(chosen: Choices, _: Run | None, request_id: Any) -> bool:
+    chosen.unfolded ^= {str(request_id)}  # what is unfolded already folds again
+    return False
+
+
 
 def _ask_cache(chosen: Choices, _: Run | None, sent: Any) -> bool:
     chosen.question = Draft.from_browser(sent)
@@ -162,6 +167,7 @@ ACTIONS: dict[str, Action] = {
     "group": _look_at_group,
     "zoom": _zoom,
     "kv": _look_at_place,
+    "unfolded": _unfold,
     "closed": _close,
     "draft": _keep_draft,
     "added": _add,
@@ -178,6 +184,7 @@ HARMLESS = (
     "group",
     "zoom",
     "kv",
+    "unfolded",
     "closed",
     "draft",
     "pursued",

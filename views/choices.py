@@ -32,6 +32,7 @@ class Choices:
     cursor: Cursor = START
     selection: Selection = NOTHING
     lens: str = LENSES[0]
+    unfolded: set[str] = field(default_factory=set)  # requests of which every block is drawn
     question: Draft = NO_DRAFT  # a text to try on the cache: lens "why"
     group_id: int = 0  # lens "batch"
     zoom: str = ZOOMS[0]  # lens "timeline"

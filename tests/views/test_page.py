@@ -32,6 +32,18 @@ def test_a_target_moves_the_cursor_and_a_pick_selects(app):
     assert payload(app, "block") is None
 
 
+def test_a_long_request_unfolds_and_folds_again(app):
+    send(open_own(app), "added", prompt("x" * 250, mode="raw"))
+    (card,) = payload(app, "requests")["cards"]
+    assert any("fold" in part for part in card["blocks"])
+    send(app, "unfolded", "r0")
+    (card,) = payload(app, "requests")["cards"]
+    assert sum(len(part["tokens"]) for part in card["blocks"]) == 250
+    send(app, "unfolded", "r0")
+    (card,) = payload(app, "requests")["cards"]
+    assert "fold_again" not in card
+
+
 @pytest.mark.parametrize(
     "target", [{"position": -5}, {"position": 10**9}, {"step": 10**9}, {}, "x"]
 )

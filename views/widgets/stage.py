@@ -59,9 +59,9 @@ def _is_past(run: Run) -> bool:
 
 def _requests(run: Run, moment: Moment, text: Text) -> None:
     unfinished = None if run.live is None else run.unfinished
-    looks = Looks(lit=_lit_blocks(moment))
+    looks = Looks(lit=_lit_blocks(moment), unfolded=session.choices().unfolded)
     payload = requests(moment, text, looks=looks, unfinished=unfinished, is_past=_is_past(run))
-    linked("requests", payload, moment, "aborted")
+    linked("requests", payload, moment, "aborted", "unfolded")
     lens(run, moment, text)
 
 
