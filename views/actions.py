@@ -7,7 +7,6 @@ the place of this one are in `session.py`.
 from collections.abc import Callable
 from typing import Any
 
-from engine.sources.branch import branch_step
 from views.choices import LENSES, Choices, Pursuit
 from views.drafts import Draft, remarks
 from views.figures.kv import Place
@@ -26,12 +25,18 @@ def _go_to(chosen: Choices, begun: Run | None, target: Any) -> bool:
     if begun is not None and isinstance(target, dict):
         chosen.sequence = int(target.get("sequence", chosen.sequence))
         if target.get("run", begun.run_id) == begun.run_id:
-            before = branch_step(begun.trace, chosen.cursor)
+            before = _offer(begun, chosen)
             chosen.cursor = begun.reach(target)
             chosen.notices.pop("note", None)
-            # The panel names the step before which a branch would begin.
-            return chosen.panel_is_open and branch_step(begun.trace, chosen.cursor) != before
+            return chosen.panel_is_open and _offer(begun, chosen) != before
     return False
+
+
+def _offer(begun: Run, chosen: Choices) -> tuple[int, bool, bool]:
+    """What the panel says about a branch from here; drawn anew only when that changes."""
+    cursor = chosen.cursor
+    is_past = cursor != begun.trace.last
+    return begun.branch_begins_at(cursor), begun.is_inside_a_step(cursor), is_past
 
 
 def _go_to_position(chosen: Choices, begun: Run | None, position: Any) -> bool:
@@ -44,15 +49,15 @@ def _select(chosen: Choices, _: Run | None, sent: Any) -> bool:
     return False
 
 
-def _look_through(chosen: Choices, _: Run | None, lens: Any) -> bool:
-    if lens in LENSES:
-        chosen.lens = lens
-    return False
-
 def _unfold(chosen: Choices, _: Run | None, request_id: Any) -> bool:
     chosen.unfolded ^= {str(request_id)}  # what is unfolded already folds again
     return False
 
+
+def _look_through(chosen: Choices, _: Run | None, lens: Any) -> bool:
+    if lens in LENSES:
+        chosen.lens = lens
+    return False
 
 
 def _ask_cache(chosen: Choices, _: Run | None, sent: Any) -> bool:
@@ -162,12 +167,12 @@ ACTIONS: dict[str, Action] = {
     "target": _go_to,
     "chosen": _go_to_position,
     "selected": _select,
+    "unfolded": _unfold,
     "lens": _look_through,
     "asked": _ask_cache,
     "group": _look_at_group,
     "zoom": _zoom,
     "kv": _look_at_place,
-    "unfolded": _unfold,
     "closed": _close,
     "draft": _keep_draft,
     "added": _add,
@@ -179,12 +184,12 @@ ACTIONS: dict[str, Action] = {
 }
 HARMLESS = (
     "selected",
+    "unfolded",
     "lens",
     "asked",
     "group",
     "zoom",
     "kv",
-    "unfolded",
     "closed",
     "draft",
     "pursued",

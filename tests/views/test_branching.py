@@ -16,6 +16,7 @@ from tests.views.branches import (
     two_prompts,
 )
 from tests.views.page import notice, payload, prompt, send, set_number
+from views.actions import ACTIONS
 
 # What it says before it does ----------------------------------------------------------------------
 
@@ -55,6 +56,21 @@ def test_the_panel_follows_when_time_goes_to_another_step(app):
     for step in (4, 1):
         go_to_end_of(app, step)
         assert app.button(key="branch").label == f"Branch from step {step + 1} with these"
+
+
+def test_a_move_draws_the_open_panel_anew_only_if_its_offer_changes(app):
+    two_prompts(app)
+    chosen, run = app.session_state["choices"], app.session_state["run"]
+    ends = run.trace.position(run.trace.after_update(2))
+
+    def moves(position):
+        return ACTIONS["target"](chosen, run, {"position": position})
+
+    assert moves(ends), "the step is another one"
+    assert moves(ends + 1), "now the moment lies inside the step"
+    assert not moves(ends + 2)
+    chosen.panel_is_open = False
+    assert not moves(ends)
 
 
 def test_every_setting_says_what_it_does_and_what_vllm_calls_it(app):

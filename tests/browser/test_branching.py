@@ -1,0 +1,123 @@
+"""Run until, branches, and the runs beside each other, in a real Chromium on the real server."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_playground import MODEL_MS, NOW, open_at, where
+
+pytestmark = pytest.mark.browser
+
+
+def until(page: Page):
+    return page.get_by_role("group", name="Run until")
+
+
+def run_until(page: Page, what: str) -> None:
+    until(page).get_by_role("combobox").select_option(label=what)
+    until(page).get_by_role("button", name="Go").click()
+
+
+def run_button(page: Page, number: int):
+    return page.get_by_role("group", name="Runs").get_by_role(
+        "button", name=re.compile(f"^Run {number}")
+    )
+
+
+def test_run_until_goes_to_the_next_moment_of_a_recorded_run(page, base_url):
+    open_at(page, base_url, 0, 4)
+    run_until(page, "request1 starts")
+    expect(page.locator(NOW)).to_have_text(re.compile("^request1 runs"))
+    run_until(page, "something is evicted")
+    expect(page.locator(NOW)).to_have_text(re.compile("^request2 takes blocks .* forgets"))
+    run_until(page, "somebody is preempted")
+    expect(page.get_by_text("before this happened: somebody is preempted")).to_be_visible()
+    expect(page.locator(NOW)).to_have_text("Step 7 is over.")
+
+
+def test_a_branch_stands_beside_its_run_and_both_keep_their_place(page, base_url):
+    open_at(page, f"{base_url}?step=2&sub=7", 2, 7)
+    page.get_by_role("button", name="Prompts, settings").click()
+    field = page.get_by_role("textbox", name="max_num_seqs")
+    field.fill("1")
+    field.press("Enter")
+    expect(page.get_by_text("max_num_seqs changes there, between two steps")).to_be_visible()
+    page.get_by_role("button", name="Branch from step 3 with these").click()
+    expect(page.locator(NOW)).to_have_text("max_num_seqs is 1 from now on.")
+    expect(run_button(page, 2)).to_have_attribute("aria-pressed", "true")
+    expect(run_button(page, 2)).to_contain_text("from run 1 at step 3, max_num_seqs=1")
+    page.get_by_role("button", name="Close settings").click()
+    run_until(page, "something is evicted")
+    expect(page.get_by_role("group", name="Time")).to_contain_text("step 8, sub-step 4")
+
+    run_button(page, 1).click()
+    where(page, 2, 7)
+    run_button(page, 2).press("Enter")
+    where(page, 8, 4)
+    page.get_by_role("button", name="Close run 2").click()
+    where(page, 2, 7)
+    expect(page.get_by_role("group", name="Runs")).to_have_count(0)
+
+
+def test_the_panel_names_the_step_at_which_time_stands(page, base_url):
+    open_at(page, f"{base_url}?step=2&sub=7", 2, 7)
+    page.get_by_role("button", name="Prompts, settings").click()
+    expect(page.get_by_role("button", name="Branch from step 3 with these")).to_be_visible()
+    page.keyboard.press("Shift+ArrowRight")
+    expect(page.get_by_role("button", name="Branch from step 4 with these")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text("lies inside step 4")).to_be_visible()
+
+
+@pytest.mark.parametrize("page", [(390, 844)], indirect=True)
+def test_a_phone_runs_until_and_turns_from_run_to_run(page, base_url):
+    open_at(page, f"{base_url}?step=2&sub=7", 2, 7)
+    page.get_by_role("button", name="Prompts, settings").click()
+    field = page.get_by_role("textbox", name="block_size")
+    field.fill("8")
+    field.press("Enter")
+    expect(page.get_by_text("Its past may look different")).to_be_visible()
+    page.get_by_role("button", name="Branch from step 3 with these").click()
+    expect(run_button(page, 2)).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Close settings").click()
+    run_until(page, "all are done")
+    expect(page.locator(NOW)).to_have_text(re.compile("^request2 is finished"))
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+@pytest.mark.model
+def test_a_live_run_goes_on_until_it_is_stopped_and_branches_with_another_prompt(page, base_url):
+    page.goto(f"{base_url}?example=own")
+    expect(page.get_by_text("Model ready")).to_be_visible(timeout=MODEL_MS)
+    page.get_by_role("button", name="Prompts, settings").click()
+    prompt = page.get_by_role("textbox", name="Prompt")
+    page.get_by_role("textbox", name="max_tokens").fill("200")
+    prompt.fill("Count to one hundred.")
+    page.get_by_role("button", name="Add to the run").click()
+    expect(page.get_by_text("r0 was added")).to_be_visible()
+
+    # The way is shown while it is gone, and can be stopped.
+    run_until(page, "somebody is preempted")
+    expect(until(page)).to_contain_text("Running until somebody is preempted")
+    expect(page.get_by_role("group", name="Time")).to_contain_text(
+        re.compile(r"step \d\d, "), timeout=MODEL_MS
+    )
+    until(page).get_by_role("button", name="Stop").click()
+    expect(until(page).get_by_role("button", name="Go")).to_be_visible()
+
+    # In the past a prompt can come in a branch; the run that it left stays.
+    place = page.get_by_role("textbox", name="go to step")
+    place.fill("4")
+    place.press("Enter")
+    expect(page.locator(NOW)).to_have_text(re.compile("Step 4 is over"))
+    prompt.fill("Count to one thousand.")
+    page.get_by_role("textbox", name="max_tokens").fill("3")
+    page.get_by_role("button", name="Add here, in a branch from step 5").click()
+    expect(page.locator(NOW)).to_have_text(re.compile("^r1 arrives"), timeout=MODEL_MS)
+    expect(run_button(page, 2)).to_contain_text("from run 1 at step 5, with r1")
+    expect(prompt).to_have_value("")
+    run_until(page, "r1 starts")
+    expect(page.locator(NOW)).to_have_text(re.compile("^r1 runs"), timeout=MODEL_MS)
+    run_button(page, 1).click()
+    expect(page.locator(NOW)).to_have_text(re.compile("Step 4 is over"))
