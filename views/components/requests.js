@@ -7,6 +7,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   head(root, data.title);
   const cards = part(root, "cards"), state = Object.fromEntries(data.legend);
   sync(cards, data.cards, makeCard, (node, card) => { setCard(node, card, data, state); closed(node, card, opened); });
+  follow(cards);
   cards.onclick = (e) => {
     const open = e.target.closest(".open"), fold = e.target.closest(".fold, .refold"), abort = e.target.closest(".abort:not([aria-disabled])");
     if (open) toggle(open.closest(".request"), opened);
@@ -17,6 +18,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
   say(part(root, "empty"), data.empty); say(part(root, "quiet"), data.more);
   legend(root, data.cards.length ? [...data.legend, ["output", data.legend_output], ...(data.legend_bytes ? [["bytes", data.legend_bytes]] : [])] : []);
   link(root, data, setTriggerValue);
+}
+
+// The card that a new sub-step is about comes into sight, inside its own box: the page never moves.
+function follow(cards) {
+  const card = cards.querySelector(":scope > [data-touched]"), id = card?.dataset.card ?? "";
+  if (cards.dataset.followed === id) return;
+  cards.dataset.followed = id;
+  if (!card || cards.scrollHeight <= cards.clientHeight) return;
+  const box = cards.getBoundingClientRect(), own = card.getBoundingClientRect();
+  if (own.top < box.top) cards.scrollTop += own.top - box.top;
+  else if (own.bottom > box.bottom) cards.scrollTop += Math.min(own.bottom - box.bottom, own.top - box.top);
 }
 
 function makeCard() {
