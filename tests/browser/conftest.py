@@ -20,6 +20,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+LOST = "Failed to process a Websocket message"  # how Streamlit begins to say so
 SECONDS_TO_START = 60
 TIMEOUT_S = 20  # a machine that does other things as well is slow, not wrong
 
@@ -75,13 +76,14 @@ def chromium() -> Iterator["object"]:
 
 @pytest.fixture
 def page(chromium, request) -> Iterator["object"]:
-    """A fresh visitor. An error in a script of the page fails the test."""
+    """A fresh visitor. An error in a script of the page, or a lost connection, fails the test."""
     width, height = getattr(request, "param", (1440, 900))
     context = chromium.new_context(
         viewport={"width": width, "height": height}, reduced_motion="reduce"
     )
     page, errors = context.new_page(), []
     page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda said: errors.extend([said.text] if LOST in said.text else []))
     page.set_default_timeout(1000 * TIMEOUT_S)
     yield page
     context.close()

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.views.runs import doc_moment
-from views.figures.selection import NOTHING, Selection, lit, spotlight
+from views.figures.selection import NOTHING, Selection, block_of, lit, spotlight
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,12 @@ def test_what_is_not_there_lights_nothing(gone):
         "requests": [],
         "tokens": [],
     }
+
+
+def test_the_block_page_of_a_token_or_hash_is_that_of_the_block_that_holds_it():
+    state = doc_moment(3, 6).state
+    assert block_of(state, Selection(request_id="request1", token=9)) == 6
+    assert block_of(state, Selection(block_hash=state.blocks[2].block_hash)) == 2
+    assert block_of(state, Selection(block_id=8)) == 8
+    assert block_of(state, Selection(request_id="request1")) is None
+    assert block_of(state, Selection(block_hash="00")) is None

@@ -25,9 +25,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   settle(player);
   if (isNew && player.underWay !== null) { player.underWay = null; player.dirty = true; flush(player); }
   picture(root, player);
-  if (data.address) address(data.address);
-  const { onkey } = player;
-  return () => { document.removeEventListener("keydown", onkey); if (player.root === root) { stop(player); clearTimeout(player.lost); player.root = null; } };
+  if (data.address) address(player, data.address);
+  const { onkey, onpop } = player;
+  return () => { document.removeEventListener("keydown", onkey); window.removeEventListener("popstate", onpop, true); if (player.root === root) { stop(player); clearTimeout(player.lost); player.root = null; } };
 }
 
 // Where the presses so far say the cursor ends. A step beyond what has run has no position yet, so
@@ -137,6 +137,8 @@ function mount(player, root) {
   root.append(buttons, player.slider, el("span", "where"), player.jump, choose, keys);
   player.onkey = (event) => press(player, event, help);
   document.addEventListener("keydown", player.onkey);
+  player.onpop = (event) => { if (revisit(player, event.state?.moment)) event.stopImmediatePropagation(); };
+  window.addEventListener("popstate", player.onpop, true); // before Streamlit, for which every entry is another page
 }
 
 function icon(name) {
@@ -184,11 +186,27 @@ function options(select, label, entries, chosen) {
   if (chosen) select.value = chosen;
 }
 
-// The link of this moment. Replaced, not pushed: the Back button leaves the page, not the step.
-function address(wanted) {
+// The link of this moment. Where somebody rested, the Back button comes back to; what only flew by is replaced.
+const REST_MS = 1000;
+function address(player, wanted) {
+  if (player.underWay !== null) return; // not there yet
   const url = new URL(location.href);
   for (const name of ["example", "step", "sub", "live", "block", "hash", "request", "token", "lens"]) {
     if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
   }
-  if (url.href !== location.href) history.replaceState(history.state, "", url);
+  if (url.href === location.href) return;
+  const now = performance.now(); player.since ??= now;
+  const moved = ["step", "sub"].some((name) => url.searchParams.get(name) !== new URL(location.href).searchParams.get(name));
+  const rested = moved && history.state?.moment && !player.playing && !player.returning && now - player.since > REST_MS;
+  const state = { ...history.state, moment: wanted.step === undefined ? null : [wanted.step, wanted.sub] };
+  history[rested ? "pushState" : "replaceState"](state, "", url);
+  if (moved) player.since = now;
+  player.returning = false;
+}
+// Back and Forward of the browser: the moment that the entry was made for.
+function revisit(player, moment) {
+  const { ends } = player.data ?? {};
+  if (!moment || !ends || moment[0] > ends.length) return false;
+  stop(player); player.returning = true;
+  return go(player, { position: (moment[0] ? ends[moment[0] - 1] : 0) + moment[1] });
 }

@@ -90,6 +90,13 @@ def spotlight(state: State, selection: Selection) -> Spotlight:
     return _of_request(request)
 
 
+def block_of(state: State, selection: Selection) -> int | None:
+    """The block to show: the one that is selected, or the first that holds the token or hash."""
+    if selection.kind in ("hash", "token"):
+        return next(iter(spotlight(state, selection).blocks), None)
+    return selection.block_id
+
+
 def lit(state: State, selection: Selection) -> dict[str, Any]:
     """The spotlight as every part of the stage gets it (`link` in components/base.js)."""
     found = spotlight(state, selection)

@@ -10,7 +10,7 @@ from views.components.piece import piece
 from views.figures.batch import batch
 from views.figures.block import block_page
 from views.figures.moment import Moment
-from views.figures.selection import lit
+from views.figures.selection import block_of, lit
 from views.figures.timeline import timeline
 from views.figures.tree import tree
 from views.runs import Run
@@ -63,7 +63,7 @@ def _why(run: Run, moment: Moment, text: Text) -> None:
 
 def _block(run: Run, moment: Moment, text: Text) -> None:
     chosen = session.choices()
-    selected = chosen.selection.block_id
+    selected = block_of(moment.state, chosen.selection)
     kv = kv_of(run, chosen.cursor, text, selected=selected, place=chosen.place)
     payload = block_page(run.trace, chosen.cursor, text, selected=selected, kv=kv)
     linked("block", payload, moment, "chosen", "kv")

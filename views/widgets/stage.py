@@ -17,7 +17,7 @@ from views.figures.numbers import numbers
 from views.figures.pool import pool, reset_button
 from views.figures.queue import queue
 from views.figures.requests import Looks, requests
-from views.figures.selection import spotlight
+from views.figures.selection import block_of, spotlight
 from views.figures.tables import tables
 from views.figures.transport import transport
 from views.runs import Run
@@ -66,7 +66,7 @@ def _requests(run: Run, moment: Moment, text: Text) -> None:
 
 
 def _pool(run: Run, moment: Moment, text: Text) -> None:
-    selected, reset = session.choices().selection.block_id, None
+    selected, reset = block_of(moment.state, session.choices().selection), None
     if run.live is not None:
         has_cache = run.config.enable_prefix_caching
         reset = reset_button(text, has_cache=has_cache, is_past=_is_past(run))

@@ -1,0 +1,73 @@
+"""A link is a moment: what it restores, and that slider, keys and address never fight (B45, B49)."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_playground import block, open_at, where
+
+pytestmark = pytest.mark.browser
+
+
+def slider(page: Page):
+    return page.get_by_role("slider", name="Place in the run")
+
+
+def test_three_presses_on_the_slider_are_three_places_and_the_link_follows(page, base_url):
+    open_at(page, f"{base_url}?step=3&sub=2", 3, 2)
+    slider(page).focus()
+    for sub_step in (3, 4, 5):
+        page.keyboard.press("ArrowRight")
+        where(page, 3, sub_step)
+        page.wait_for_url(re.compile(rf"step=3&sub={sub_step}"))
+
+
+def test_a_reload_comes_back_to_the_moment_the_selection_and_the_lens(page, base_url):
+    open_at(page, f"{base_url}?step=3&sub=6", 3, 6)
+    block(page, 2).click()
+    page.wait_for_url(re.compile("block=2"))
+    page.get_by_role("tab", name="Timeline").click()
+    page.wait_for_url(re.compile("lens=timeline"))
+    page.reload()
+    where(page, 3, 6)
+    expect(block(page, 2)).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("tab", name="Timeline")).to_have_attribute("aria-selected", "true")
+
+
+def test_back_comes_to_where_one_rested_and_forward_to_where_one_was(page, base_url):
+    open_at(page, f"{base_url}?step=3&sub=2", 3, 2)
+    for sub_step in (3, 4, 5):
+        page.wait_for_timeout(1_300)  # longer than what counts as a rest
+        page.keyboard.press("ArrowRight")
+        where(page, 3, sub_step)
+    page.go_back()
+    where(page, 3, 4)
+    page.wait_for_url(re.compile("step=3&sub=4"))
+    page.go_back()
+    where(page, 3, 3)
+    page.go_forward()
+    where(page, 3, 4)
+
+
+def test_places_that_only_flew_by_are_no_places_to_come_back_to(page, base_url):
+    page.goto("about:blank")
+    open_at(page, f"{base_url}?step=3&sub=2", 3, 2)
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    where(page, 3, 7)
+    page.go_back()
+    page.wait_for_url("about:blank")
+
+
+def test_a_link_edited_by_hand_is_read_anew(page, base_url):
+    open_at(page, f"{base_url}?step=3&sub=2", 3, 2)
+    open_at(page, f"{base_url}?step=1&sub=1&request=request0", 1, 1)
+    expect(page.get_by_role("button", name="request0", exact=True).first).to_have_attribute(
+        "aria-pressed", "true"
+    )
+
+
+def test_a_run_without_a_step_has_no_slider_to_break(page, base_url):
+    page.goto(f"{base_url}?example=own")
+    expect(slider(page)).to_be_disabled(timeout=90_000)
