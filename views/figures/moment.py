@@ -108,10 +108,3 @@ def kept(num_items: int, *wanted: range) -> list[range]:
     if merged and merged[-1].stop == num_items - 1:
         merged[-1] = range(merged[-1].start, num_items)
     return merged
-
-
-def folded(items: Sequence[Any], head: int, tail: int) -> tuple[Sequence[Any], Sequence[Any]]:
-    """All of a short list and nothing, or the two ends of a long one."""
-    if len(items) <= head + tail + 1:
-        return items, ()
-    return items[:head], items[len(items) - tail :]
