@@ -1,7 +1,7 @@
 """What the figures are told: the picture at the cursor, and the events that just led to it."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from engine.trace import events
 from engine.trace.events import Event
