@@ -133,12 +133,13 @@ def _pursue(chosen: Choices, begun: Run | None, _: Any) -> bool:
     pursuit, chosen.pursuit = chosen.pursuit, None  # gone also where the engine fails
     if begun is None or pursuit is None:
         return False
+    before = _offer(begun, chosen)
     came = begun.pursue(pursuit.until, pursuit.since)
     chosen.num_shares += 1
     chosen.cursor = came.cursor
     if not (came.is_found or came.is_over):
         chosen.pursuit = pursuit._replace(since=came.since)
-        return False
+        return chosen.panel_is_open and _offer(begun, chosen) != before
     if came.is_over:
         chosen.say("note", _why_not(begun, pursuit, Text(chosen.language)))
     return True

@@ -99,7 +99,7 @@ def test_a_live_run_goes_on_until_it_is_stopped_and_branches_with_another_prompt
 
     # The way is shown while it is gone, and can be stopped.
     run_until(page, "somebody is preempted")
-    expect(until(page)).to_contain_text("Running until somebody is preempted")
+    expect(until(page)).to_contain_text("until somebody is preempted")
     expect(page.get_by_role("group", name="Time")).to_contain_text(
         re.compile(r"step \d\d, "), timeout=MODEL_MS
     )

@@ -98,7 +98,7 @@ def test_a_branch_stands_where_it_began_and_the_old_run_stays(app, monkeypatch):
         ("Run 2", "from run 1 at step 3, max_num_batched_tokens=8"),
     ]
     assert shown(app) == "Run 2"
-    assert payload(app, "until")["running"] == "Running until the branch begins"
+    assert payload(app, "until")["running"] == "until the branch begins"
     send(app, "pursued", payload(app, "until")["share"])
     assert payload(app, "until")["running"] is None
     changes = [e for e in new.trace.events_from(0) if isinstance(e, SettingChanged)]

@@ -207,7 +207,7 @@ def test_a_long_way_goes_share_by_share_and_can_be_stopped(app, monkeypatch):
     send(open_own(app), "added", prompt(max_tokens="30"))
     wait_for(app, "done")
     form = payload(app, "until")
-    assert form["running"] == "Running until all are done"
+    assert form["running"] == "until all are done"
     assert form["where"] == "step 2"
     share = form["share"]
     send(app, "pursued", share)

@@ -12,7 +12,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   state.idle.hidden = Boolean(data.running); state.busy.hidden = !data.running;
   if (data.running && hadFocus === state.go) state.stop.focus({ preventScroll: true });
   if (!data.running && hadFocus === state.stop) state.go.focus({ preventScroll: true });
-  say(state.what, data.running ?? ""); say(state.where, data.where);
+  say(state.what, data.running ?? ""); attr(state.what, "title", data.running); say(state.where, data.where);
   // Once what came is painted, the next share: a page that nobody sees any more asks for nothing.
   if (data.running && state.share !== data.share) { state.share = data.share; setTimeout(() => setTriggerValue("pursued", data.share)); }
 }

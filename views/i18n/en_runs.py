@@ -58,7 +58,7 @@ MESSAGES: dict[str, str] = {
     "until_kind.preempted": "somebody is preempted",
     "until_kind.done": "all are done",
     "until_kind.branched": "the branch begins",
-    "until.running": "Running until {until}",
+    "until.running": "until {until}",
     "until.where": "step {step}",
     "until.over": "All requests were finished after step {step} before this happened: {until}.",
     "until.stuck": "The run came to a standstill in step {step} before this happened: {until}.",
