@@ -6,7 +6,7 @@ differs. Scripts write text through textContent alone.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 
@@ -32,6 +32,7 @@ NAMES = (
     "until",
     "why",
 )
+NARROW = ("until",)  # no wider than what stands in them
 
 
 def _register(name: str) -> Callable[..., Any]:
@@ -51,12 +52,7 @@ def _read(name: str) -> str:
 PIECES = {name: _register(name) for name in NAMES}
 
 
-def piece(
-    name: str,
-    payload: dict[str, Any],
-    *,
-    width: Literal["stretch", "content"] = "stretch",
-    **on_change: Callable[[], None],
-) -> None:
+def piece(name: str, payload: dict[str, Any], **on_change: Callable[[], None]) -> None:
     """Draw one part; `on_change` holds the callbacks `on_<what>_change` of what it may send."""
+    width = "content" if name in NARROW else "stretch"
     PIECES[name](key=name, data=payload, width=width, height="content", **on_change)

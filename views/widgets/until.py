@@ -22,4 +22,4 @@ def until(run: Run) -> None:
     )
     payload["share"] = chosen.num_shares
     sent = {f"on_{what}_change": partial(session.note, "until", what) for what in SENT}
-    piece("until", payload, width="content", **sent)
+    piece("until", payload, **sent)
