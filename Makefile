@@ -30,7 +30,7 @@ $(READY): requirements.txt requirements-dev.txt
 	@touch $@
 
 run: $(READY)
-	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
+	$(BIN)/python -m views --server.port $(PORT)
 
 test: $(READY)
 	$(BIN)/python -m pytest -q

@@ -55,6 +55,9 @@ PAGE_STYLE = """<style>
 [data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"] {
   padding-left: clamp(0.75rem, 1.9vw, 2.5rem); padding-right: clamp(0.75rem, 1.9vw, 2.5rem);
 }
+/* Streamlit fades what a run has not drawn yet. A step draws all of the stage at once, and a fade that is
+   begun and broken off at each step costs more than the step. */
+[data-testid="stElementContainer"] { opacity: 1 !important; transition: none !important; }
 [data-testid="stBottomBlockContainer"] { padding-top: 0.25rem; padding-bottom: 0.75rem; }
 [data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"] { gap: 0.7rem; }
 </style>"""

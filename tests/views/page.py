@@ -10,7 +10,7 @@ def payload(app, name):
     """What a component was given."""
     for element in app.get("bidi_component"):
         if element.proto.component_name.endswith(f"pagewalk_{name}"):
-            return json.loads(element.proto.json)
+            return json.loads(element.proto.bytes)
     return None
 
 

@@ -1,4 +1,17 @@
-// Put in front of every component's script. Text reaches the page through textContent alone.
+// Put in front of every component's script, which defines present(). Text reaches the page through textContent alone.
+
+// The parts of the stage arrive one by one; they are drawn at once when the last of them (the transport) is there:
+// one layout and one painted frame a step, and no frame that shows two moments.
+const PATIENCE_MS = 100; // where the transport has nothing new, and is not called
+function together(sent, place) {
+  const args = { ...sent, data: JSON.parse(new TextDecoder().decode(sent.data)) };
+  const stage = kept("stage", () => ({ parts: new Map(), ends: new Map(), timer: 0 })), root = args.parentElement.querySelector(".root");
+  const draw = () => stage.ends.set(root, present(args));
+  const flush = () => { clearTimeout(stage.timer); stage.timer = 0; const parts = [...stage.parts.values()]; stage.parts.clear(); parts.forEach((each) => each()); };
+  if (place === "part" && stage.ends.has(root)) { stage.parts.set(root, draw); stage.timer ||= setTimeout(flush, PATIENCE_MS); }
+  else { if (place === "last") flush(); draw(); }
+  return () => { stage.ends.get(root)?.(); stage.ends.delete(root); stage.parts.delete(root); };
+}
 const el = (tag, cls = "", text) => {
   const node = document.createElement(tag);
   if (cls) node.className = cls;

@@ -86,7 +86,7 @@ const makeScroll = (root) => {
   scroll.tabIndex = 0; attr(scroll, "role", "region");
   return scroll;
 };
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   head(root, data.title, data.beside);
   const tools = part(root, "tools"), scroll = makeScroll(root), note = part(root, "note"), reads = part(root, "reads"), is = !data.empty;

@@ -1,7 +1,7 @@
 const readers = new WeakMap(); // root -> where the pointer or the keyboard reads in K and V
 const UNKNOWN = "·";
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   head(root, data.title, data.hint);
   const line = root.querySelector(".head"), chosen = data.block !== undefined;

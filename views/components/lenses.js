@@ -1,4 +1,4 @@
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   attr(root, "role", "tablist"); attr(root, "aria-label", data.title);
   sync(root, data.lenses, () => { const b = el("button", "lens"); b.type = "button"; attr(b, "role", "tab"); return b; }, (node, [name, word, hint]) => {

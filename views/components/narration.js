@@ -1,4 +1,4 @@
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   head(root, data.title);
   const list = part(root, "lines", "ol");

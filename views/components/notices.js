@@ -1,4 +1,4 @@
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const make = () => { const n = el("div", "notice"), c = el("button", "close", "×"); c.type = "button"; n.append(el("strong"), el("span", "words"), c, actButton("out")); return n; };
   sync(root, data.notices, make, (node, notice) => {

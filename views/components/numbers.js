@@ -35,7 +35,7 @@ const make = () => {
   node.append(line, detail);
   return node;
 };
-export default function ({ data, parentElement }) {
+function present({ data, parentElement }) {
   const root = parentElement.querySelector(".root");
   root.classList.add("card"); attr(root, "role", "group"); attr(root, "aria-label", data.title);
   head(root, data.title);

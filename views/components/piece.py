@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import streamlit as st
 
 from views.theme import css_variables
@@ -32,6 +33,8 @@ NAMES = (
     "until",
     "why",
 )
+ALONE = ("notices", "prompt", "runs", "until")  # beside the stage
+LAST = "transport"  # of the stage, in the order of a page
 NARROW = ("until",)  # no wider than what stands in them
 
 
@@ -41,8 +44,14 @@ def _register(name: str) -> Callable[..., Any]:
         f"pagewalk_{name}",
         html='<div class="root"></div>',
         css="\n".join((css_variables(), _read("base.css"), style.read_text(encoding="utf-8"))),
-        js="\n".join((_read("base.js"), script.read_text(encoding="utf-8"))),
+        js="\n".join((_read("base.js"), script.read_text(encoding="utf-8"), _export(name))),
     )
+
+
+def _export(name: str) -> str:
+    """How the part is drawn: with the others of the stage, as the last of them, or alone."""
+    place = "alone" if name in ALONE else "last" if name == LAST else "part"
+    return f'export default (args) => together(args, "{place}");\n'
 
 
 def _read(name: str) -> str:
@@ -55,4 +64,5 @@ PIECES = {name: _register(name) for name in NAMES}
 def piece(name: str, payload: dict[str, Any], **on_change: Callable[[], None]) -> None:
     """Draw one part; `on_change` holds the callbacks `on_<what>_change` of what it may send."""
     width = "content" if name in NARROW else "stretch"
-    PIECES[name](key=name, data=payload, width=width, height="content", **on_change)
+    data = msgspec.json.encode(payload)  # of a dict, Streamlit asks pandas about each value
+    PIECES[name](key=name, data=data, width=width, height="content", **on_change)

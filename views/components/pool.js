@@ -1,6 +1,6 @@
 const views = new WeakMap(); // root -> the view of a large pool
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   head(root, data.title, data.summary);
   const pick = (id) => setTriggerValue("selected", { block: id });

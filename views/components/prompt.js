@@ -1,6 +1,6 @@
 const drafts = new WeakMap(); // root -> timer, what was cleared last
 
-export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+function present({ data, parentElement, setStateValue, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   head(root, data.words.title);
   const state = drafts.get(root) ?? build(root, data);

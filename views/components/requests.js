@@ -1,7 +1,7 @@
 const opened = kept("opened", () => new Set()); // the finished requests whose cards somebody opened
 const button = (cls, kind) => { const b = el("button", cls); b.type = "button"; attr(b, "data-select", kind); return b; };
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   attr(root, "data-roomy", data.roomy);
   head(root, data.title);

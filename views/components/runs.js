@@ -1,4 +1,4 @@
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root"), bar = part(root, "bar");
   attr(root, "role", "group"); attr(root, "aria-label", data.title);
   sync(bar, data.runs, make, (node, run) => {

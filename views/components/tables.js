@@ -1,6 +1,6 @@
 const makeButton = (cls, kind) => { const b = el("button", cls); b.type = "button"; attr(b, "data-select", kind); return b; };
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   attr(root, "data-roomy", data.roomy);
   head(root, data.title, data.rows.length ? data.hint : "");

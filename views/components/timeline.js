@@ -3,7 +3,7 @@ const pictures = new WeakMap(); // root -> what the picture needs between two pa
 const UNUSED = 0, FREE = 1, REMEMBERED = 2, USED = 3, SHARED = 4, EVICTED = 8, RUNNING = 1, PREEMPTED = 2, FINISHED = 3;
 const AXIS = 16, GAP = 7, STEPS = [1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128];
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const memory = pictures.get(root) ?? { at: [0, 0] };
   pictures.set(root, memory);

@@ -9,7 +9,7 @@ const EDITORS = "textarea, select, [contenteditable=true], [contenteditable=''],
 const OWN_ARROWS = "[role=radio], [role=tab], [role=slider], [role=option], [role=menuitem], [role=spinbutton], input[type=radio], [data-own-keys]";
 const OWN_SPACE = "button, a[href], summary, [role=button], [role=checkbox], [role=radio], [role=switch], [role=option], input:not([type=range])";
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const isNew = player.root !== root;
   if (isNew) mount(player, root);

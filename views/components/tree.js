@@ -1,4 +1,4 @@
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   head(root, data.title, data.summary);
   say(part(root, "sentence", "p"), data.sentence); attr(part(root, "sentence", "p"), "data-walked", data.walked);

@@ -1,6 +1,6 @@
 const untils = new WeakMap(); // root -> its parts, and the share of work that was asked for last
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root"), state = untils.get(root) ?? build(root), { words, options } = data;
   attr(root, "role", "group"); attr(root, "aria-label", words.label); attr(root, "data-running", data.running ? "true" : null);
   say(state.label, words.label); say(state.go, words.go); attr(state.go, "title", words.go_hint); say(state.stop, words.stop);

@@ -1,5 +1,5 @@
 const whys = new WeakMap(); // root -> the field and its timer
-export default function ({ data, parentElement, setTriggerValue }) {
+function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   head(root, data.title, data.when);
   const whom = part(root, "whom");
