@@ -5,13 +5,21 @@
 const PATIENCE_MS = 100; // where the transport has nothing new, and is not called
 function together(sent, place) {
   const args = { ...sent, data: JSON.parse(new TextDecoder().decode(sent.data)) };
-  const stage = kept("stage", () => ({ parts: new Map(), ends: new Map(), timer: 0 })), root = args.parentElement.querySelector(".root");
-  const draw = () => stage.ends.set(root, present(args));
+  const stage = kept("stage", () => ({ parts: new Map(), ends: new Map(), measures: [], timer: 0 })), root = args.parentElement.querySelector(".root");
+  const draw = () => { attr(root, "data-still", stage.still); stage.ends.set(root, present(args)); };
+  const measure = () => stage.measures.splice(0).forEach((each) => each());
   const flush = () => { clearTimeout(stage.timer); stage.timer = 0; const parts = [...stage.parts.values()]; stage.parts.clear(); parts.forEach((each) => each()); };
-  if (place === "part" && stage.ends.has(root)) { stage.parts.set(root, draw); stage.timer ||= setTimeout(flush, PATIENCE_MS); }
-  else { if (place === "last") flush(); draw(); }
+  if (place === "part" && stage.ends.has(root)) { stage.parts.set(root, draw); stage.timer ||= setTimeout(() => { flush(); measure(); }, PATIENCE_MS); }
+  else {
+    if (place === "last") { // motion tells what one sub-step changed; a jump has none
+      const { position } = args.data; stage.still = Math.abs(position - (stage.position ?? position)) > 1; stage.position = position; flush();
+    }
+    draw(); measure();
+  }
   return () => { stage.ends.get(root)?.(); stage.ends.delete(root); stage.parts.delete(root); };
 }
+// What asks for sizes and places waits until all parts are drawn: then the layout is made once.
+const afterwards = (measure) => kept("stage").measures.push(measure);
 const el = (tag, cls = "", text) => {
   const node = document.createElement(tag);
   if (cls) node.className = cls;
@@ -138,10 +146,12 @@ function relight(root) {
   if (known.what || known.hovered.length) hover(known);
 }
 // A lens takes what is left of the screen above the transport, and scrolls inside itself.
-const fit = (root) => requestAnimationFrame(() => {
+const fit = (root) => afterwards(() => {
   const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0, bar = document.querySelector("[data-testid=stBottomBlockContainer]");
   const top = root.getBoundingClientRect().top + scrolled, left = innerHeight - top - (bar?.offsetHeight ?? 90) - 12;
-  root.style.maxHeight = innerWidth > 640 ? `${Math.max(250, left)}px` : ""; root.style.overflow = "auto";
+  const height = innerWidth > 640 ? `${Math.max(250, left)}px` : "";
+  if (root.style.maxHeight !== height) root.style.maxHeight = height;
+  if (root.style.overflow !== "auto") root.style.overflow = "auto";
 });
 function link(root, data, send) {
   if (data.fits) fit(root);

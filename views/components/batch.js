@@ -104,5 +104,5 @@ function present({ data, parentElement, setTriggerValue }) {
   while (table.tBodies.length > data.sequences.length) table.tBodies[table.tBodies.length - 1].remove();
   data.sequences.forEach((sequence, i) => sync(table.tBodies[i] ?? table.appendChild(el("tbody")), sequence.items, makeRow, setRow(data, sequence)));
   rove(scroll, ".pick, .request, .block, .more", () => 2);
-  say(note, data.note); setReads(reads, data); link(root, data, setTriggerValue); reveal(scroll, root, data);
+  say(note, data.note); setReads(reads, data); link(root, data, setTriggerValue); afterwards(() => reveal(scroll, root, data));
 }

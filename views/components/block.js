@@ -52,7 +52,7 @@ function life(holder, data, send) {
   const now = list.children[Math.max(0, data.current)]?.firstChild;
   if (now && list.dataset.at !== String(data.current)) {
     list.dataset.at = data.current;
-    const top = now.offsetTop; if (top < list.scrollTop || top + now.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight / 2;
+    afterwards(() => { const top = now.offsetTop; if (top < list.scrollTop || top + now.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight / 2; });
   }
 }
 

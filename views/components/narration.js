@@ -12,7 +12,7 @@ function present({ data, parentElement, setTriggerValue }) {
   list.onclick = (e) => { const at = e.target.closest(".entry")?.dataset.position; if (at !== undefined) setTriggerValue("chosen", Number(at)); released(e); };
   say(part(root, "empty"), data.empty);
   const live = part(root, "sr"); attr(live, "aria-live", "polite"); say(live, data.lines[data.current]?.text ?? data.empty);
-  show(list);
+  afterwards(() => show(list));
   if (!sized.has(list)) { sized.set(list, new ResizeObserver(() => show(list))); sized.get(list).observe(list); document.fonts.ready.then(() => show(list)); }
 }
 

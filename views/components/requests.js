@@ -7,7 +7,7 @@ function present({ data, parentElement, setTriggerValue }) {
   head(root, data.title);
   const cards = part(root, "cards"), state = Object.fromEntries(data.legend);
   sync(cards, data.cards, makeCard, (node, card) => { setCard(node, card, data, state); closed(node, card, opened); });
-  follow(cards);
+  afterwards(() => follow(cards));
   cards.onclick = (e) => {
     const open = e.target.closest(".open"), fold = e.target.closest(".fold, .refold"), abort = e.target.closest(".abort:not([aria-disabled])");
     if (open) toggle(open.closest(".request"), opened);

@@ -16,7 +16,7 @@ function present({ data, parentElement, setTriggerValue }) {
   recipe(part(root, "recipe", "section"), data.recipe);
   link(root, data, setTriggerValue);
   onHover(root, (what) => follow(canvas, nodes, what));
-  seek(scroll, data);
+  afterwards(() => seek(scroll, data));
 }
 
 const tall = (node) => 40 + 19 * ((node.requests?.length ?? 0) + (node.more_requests ? 1 : 0));
