@@ -120,6 +120,7 @@ ROOMS: dict[str, Room] = {
     "lessons.__main__": Room(
         ours=("lessons", "engine.trace", "engine.workload", "engine.conformance", *SETTINGS)
     ),
+    "views.__main__": Room(packages=("streamlit",)),
     "views.theme": Room(),
     "views.text": Room(ours=("views.i18n",)),
     "views.i18n": Room(ours=("views.i18n",)),
