@@ -130,6 +130,7 @@ ROOMS: dict[str, Room] = {
             "engine.trace",
             "engine.questions",
             "engine.core.contiguous",
+            "engine.core.contiguous_replay",
             *TEXTS,
         ),
         packages=("plotly", "networkx"),
@@ -140,7 +141,7 @@ ROOMS: dict[str, Room] = {
     ),
     "views.pages": PAGE,
     "views.widgets": PAGE,
-    "views.components": PAGE,
+    "views.components": PAGE._replace(packages=("streamlit", "msgspec")),
     "views.session": Room(
         ours=(
             "views.choices",

@@ -6,6 +6,7 @@ from typing import Any
 from engine.config import EngineConfig, SamplingParams
 from engine.core.block_hash import BlockHasher
 from engine.core.block_pool import BlockPool
+from engine.core.contiguous import Allocator, Life
 from engine.core.request import Request
 from engine.trace.events import Event
 from engine.workload import ScriptedRun, parse_workload
@@ -43,3 +44,17 @@ def run_script(
     ):
         run.step()
     return run, events
+
+
+def build_life(
+    request_id: str, *lengths: int, arrival: int = 0, most: int = 8, is_finished: bool = True
+) -> Life:
+    return Life(request_id, arrival, lengths, most, is_finished)
+
+
+def tokens_held(allocator: Allocator) -> dict[str, int]:
+    """Tokens of each request, counted from the regions."""
+    found: dict[str, int] = {}
+    for region in allocator.regions.values():
+        found[region.request_id] = found.get(region.request_id, 0) + region.num_tokens
+    return found

@@ -59,7 +59,7 @@ def written_keys():
     return {
         node.value
         for module in modules_under("views", "app")
-        if not module.name.startswith("views.i18n")
+        if not module.name.startswith(("views.i18n", "views.__main__"))
         for node in ast.walk(module.tree())
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
