@@ -21,7 +21,7 @@ Action = Callable[[Choices, Run | None, Any], bool]
 
 
 def _go_to(chosen: Choices, begun: Run | None, target: Any) -> bool:
-    """A target that was meant for the run before is over; a note ends where one goes on."""
+    """A note ends where one goes on."""
     if begun is not None and isinstance(target, dict):
         chosen.sequence = int(target.get("sequence", chosen.sequence))
         if target.get("run", begun.run_id) == begun.run_id:
@@ -29,7 +29,20 @@ def _go_to(chosen: Choices, begun: Run | None, target: Any) -> bool:
             chosen.cursor = begun.reach(target)
             chosen.notices.pop("note", None)
             return chosen.panel_is_open and _offer(begun, chosen) != before
+        _stand_elsewhere(chosen, target)
     return False
+
+
+def _stand_elsewhere(chosen: Choices, target: dict[str, Any]) -> None:
+    """A target that came too late: it says where the run that was left shall stand meanwhile."""
+    run_id, position = target.get("run"), target.get("position")
+    if not (isinstance(run_id, int) and isinstance(position, int)):
+        return
+    if (kept := chosen.shelf.find(run_id)) is not None:
+        kept.cursor = kept.run.trace.cursor_at(position)
+    for name, left in chosen.left.items():
+        if left.run is not None and left.run.run_id == run_id:
+            chosen.left[name] = left._replace(cursor=left.run.trace.cursor_at(position))
 
 
 def _offer(begun: Run, chosen: Choices) -> tuple[int, bool, bool]:

@@ -219,3 +219,11 @@ def test_a_failure_while_drawing_is_one_sentence(app, monkeypatch):
     app.run()
     assert [error.value[:30] for error in app.error] == ["This page could not be drawn; "]
     assert not app.exception
+
+
+def test_a_press_that_comes_after_another_example_was_opened_moves_the_run_that_was_left(app):
+    run_id = payload(app.run(), "transport")["run"]
+    app.get("button_group")[0].set_value("own").run()
+    send(app, "target", {"position": 20, "sequence": 1, "run": run_id})
+    app.get("button_group")[0].set_value("doc_example").run()
+    assert payload(app, "transport")["position"] == 20
