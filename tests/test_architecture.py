@@ -139,6 +139,20 @@ ROOMS: dict[str, Room] = {
     "views.figures.hash_inputs": Room(
         ours=("views.figures", "engine.trace", "engine.core.block_hash")
     ),
+    # Blocks and bytes are the engine's own arithmetic.
+    **dict.fromkeys(
+        ("views.figures.model_config", "views.figures.model_weights", "views.figures.sizing"),
+        Room(
+            ours=(
+                "views.figures",
+                "engine.core.kv_cache_spec",
+                "engine.core.sizing",
+                *SETTINGS,
+                *TEXTS,
+            )
+        ),
+    ),
+    "views.figures.sizing_inputs": Room(ours=("views.figures", *SETTINGS, *TEXTS)),
     "views.pages": PAGE,
     "views.widgets": PAGE,
     "views.components": PAGE._replace(packages=("streamlit", "msgspec")),

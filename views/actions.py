@@ -22,15 +22,16 @@ Action = Callable[[Choices, Run | None, Any], bool]
 
 def _go_to(chosen: Choices, begun: Run | None, target: Any) -> bool:
     """A note ends where one goes on."""
-    if begun is not None and isinstance(target, dict):
-        chosen.sequence = int(target.get("sequence", chosen.sequence))
-        if target.get("run", begun.run_id) == begun.run_id:
-            before = _offer(begun, chosen)
-            chosen.cursor = begun.reach(target)
-            chosen.notices.pop("note", None)
-            return chosen.panel_is_open and _offer(begun, chosen) != before
+    if not isinstance(target, dict):
+        return False
+    if begun is None or target.get("run", begun.run_id) != begun.run_id:
         _stand_elsewhere(chosen, target)
-    return False
+        return False
+    chosen.sequence = int(target.get("sequence", chosen.sequence))
+    before = _offer(begun, chosen)
+    chosen.cursor = begun.reach(target)
+    chosen.notices.pop("note", None)
+    return chosen.panel_is_open and _offer(begun, chosen) != before
 
 
 def _stand_elsewhere(chosen: Choices, target: dict[str, Any]) -> None:
