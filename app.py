@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from views import session
-from views.pages import playground
+from views.pages import fragmentation, playground
 
 text = session.text()
 st.set_page_config(
@@ -13,5 +13,8 @@ st.set_page_config(
     page_icon=str(Path(__file__).parent / "docs" / "icon.png"),
     layout="wide",
 )
-page = st.Page(playground.render, title=text("app.playground"), url_path="playground", default=True)
-st.navigation([page], position="top").run()
+pages = [
+    st.Page(playground.render, title=text("app.playground"), url_path="playground", default=True),
+    st.Page(fragmentation.render, title=text("frag.page"), url_path="fragmentation"),
+]
+st.navigation(pages, position="top").run()

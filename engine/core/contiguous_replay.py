@@ -49,7 +49,8 @@ class Replay:
         self._has_moved = True  # the last step was not like the one before
 
     def run(self, max_steps: int) -> "Replay":
-        """All steps until nothing can change any more, or `max_steps` of them."""
+        """All steps until nothing can change any more, or `max_steps` of them; at least one."""
+        self.step()
         while not self.is_over and len(self.frames) < max_steps:
             self.step()
         return self

@@ -92,8 +92,9 @@ def test_a_request_without_an_end_keeps_what_it_holds_and_the_replay_ends():
     assert len(frames) == 3
 
 
-def test_without_requests_nothing_happens():
-    assert Replay(GrowingAllocator(8), []).run(100).frames == []
+def test_without_requests_there_is_one_step_in_which_all_is_free():
+    frames = Replay(GrowingAllocator(8), []).run(100).frames
+    assert [(frame.running, frame.usage.free) for frame in frames] == [((), 8)]
 
 
 # What always holds ------------------------------------------------------------------------------

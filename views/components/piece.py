@@ -17,6 +17,7 @@ FOLDER = Path(__file__).parent
 NAMES = (
     "batch",
     "block",
+    "fragmentation",
     "lenses",
     "narration",
     "notices",
@@ -33,7 +34,7 @@ NAMES = (
     "until",
     "why",
 )
-ALONE = ("notices", "prompt", "runs", "until")  # beside the stage
+ALONE = ("fragmentation", "notices", "prompt", "runs", "until")  # beside the stage
 LAST = "transport"  # of the stage, in the order of a page
 NARROW = ("until",)  # no wider than what stands in them
 

@@ -1,6 +1,15 @@
 """The words of the pages, in English: vLLM's own words, short sentences, no jargon beside them."""
 
-from views.i18n import en_events, en_numbers, en_runs, en_sizing, en_time, en_tree, en_why
+from views.i18n import (
+    en_events,
+    en_fragmentation,
+    en_numbers,
+    en_runs,
+    en_sizing,
+    en_time,
+    en_tree,
+    en_why,
+)
 
 MESSAGES: dict[str, str] = {
     **en_events.MESSAGES,
@@ -10,6 +19,7 @@ MESSAGES: dict[str, str] = {
     **en_time.MESSAGES,
     **en_runs.MESSAGES,
     **en_sizing.MESSAGES,
+    **en_fragmentation.MESSAGES,
     # The page
     "app.title": "Pagewalk",
     "app.playground": "Playground",
