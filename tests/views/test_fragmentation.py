@@ -228,7 +228,7 @@ def test_the_page_opens_with_requests_from_a_table(page):
     drawn = drawn_by(page)
     assert drawn["address"] == {"lengths": "mixed", "block_size": "16", "reserve": "max_model_len"}
     assert (drawn["capacity"], len(drawn["requests"])) == (4096, 24)
-    assert not page.warning
+    assert drawn["complaints"] == []
 
 
 def test_the_address_says_whose_lengths_which_blocks_and_which_step(page):
@@ -246,7 +246,8 @@ def test_an_address_that_asks_for_what_is_not_there_costs_nothing_but_a_sentence
     drawn = drawn_by(page)
     assert drawn["address"]["block_size"] == "16"
     assert drawn["at"] is None
-    assert len(page.warning) == 4
+    assert len(drawn["complaints"]) == 4
+    assert "lengths=x" in drawn["complaints"][0]
 
 
 def test_the_run_of_the_playground_brings_its_lengths_and_its_memory(page):

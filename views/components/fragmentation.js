@@ -1,11 +1,14 @@
 // Three memories of the same requests, slot by slot, to scale; curves over the steps; the requests to choose from.
 const LOOKS = 6, TALL = 24, LOW = 16, GAP = 3, MAX_ROWS = 12, DASHES = { reserved: [2, 3], growing: [7, 4], paged: [] };
 const format = new Intl.NumberFormat("en-US"), n = (value) => format.format(value), clampTo = (value, low, high) => Math.max(low, Math.min(high, value));
+const percent = (value) => value.toFixed(value > 0 && value < 1 ? 2 : 1);
 const memoryOf = () => kept("fragmentation", () => ({ step: 0, source: undefined, chosen: null, playing: false }));
 
 function present({ data, parentElement }) {
   const root = parentElement.querySelector(".root"), memory = memoryOf();
   head(root, data.title, data.note);
+  const said = part(root, "complaints"); said.hidden = !data.complaints.length; attr(said, "role", "status");
+  sync(said, data.complaints, () => el("p"), (line, sentence) => say(line, sentence));
   const last = Math.max(0, data.num_steps - 1), source = data.address.lengths;
   if (memory.source !== source) { memory.step = (memory.source === undefined ? data.at : null) ?? data.start; memory.chosen = null; halt(memory); }
   if (memory.root !== root) halt(memory);
@@ -111,7 +114,7 @@ function facts(memory, which) {
   const { used = 0, internal: empty = 0, external: short = 0, free = 0 } = Object.fromEntries(Object.entries(one.usage).map(([name, series]) => [name, at(memory, series)]));
   const taken = used + empty + short, next = at(memory, one.next), copied = at(memory, one.copied), preempted = at(memory, one.preempted);
   say(counts, fill(words.live, { live: n(at(memory, one.live) ?? 0), waiting: n((at(memory, one.waiting) ?? []).length) }));
-  say(waste, taken ? fill(words.waste, { percent: (100 * (empty + short) / taken).toFixed(1), wasted: n(empty + short), taken: n(taken) }) : words.no_waste);
+  say(waste, taken ? fill(words.waste, { percent: percent(100 * (empty + short) / taken), wasted: n(empty + short), taken: n(taken) }) : words.no_waste);
   say(internal, fill(words.internal, { n: n(empty) }));
   const about = one.kind === "paged" ? words.remainder : next ? words.external : words.nobody_next;
   say(external, fill(about, { n: n(short), piece: next && n(next[1]), request: next && requestName(memory, next[0]) }));
@@ -157,17 +160,22 @@ function strip(memory, which, ink) {
   names(memory, { context, shape, regions, ink });
   if (memory.chosen !== null) for (const [start, size, , number] of regions) if (number === memory.chosen) pieces(shape, start, start + size, (x, y, w) => { context.strokeStyle = ink.text; context.lineWidth = 2; context.strokeRect(x + 1, y + 1, Math.max(1, w - 2), height - 2); });
 }
-// A name stands once where regions of one request follow each other in a row.
+// A name stands once where regions of one request follow each other, and again where a new row begins.
 function names(memory, { context, shape, regions, ink }) {
+  const runs = [];
+  for (const [start, , tokens, number] of regions) {
+    const run = runs[runs.length - 1];
+    if (run?.number === number && run.stop === start) run.stop = start + tokens; else runs.push({ start, stop: start + tokens, number });
+  }
   context.font = `600 10.5px ${ink.font}`; context.textBaseline = "middle";
-  let end = -1, before = -1;
-  for (const [start, size, tokens, number] of regions) {
-    let isFirst = start !== end || number !== before;
-    pieces(shape, start, start + tokens, (x, y, w) => {
-      const text = requestName(memory, number), wide = context.measureText(text).width + 6, paint = number % (2 * LOOKS) < LOOKS ? "used" : "computed";
-      if ((isFirst || x < 1) && w >= wide && shape.height >= 14) { context.fillStyle = ink[paint]; context.fillRect(x + 1, y + 2, wide - 1, shape.height - 4); context.fillStyle = ink[`${paint}-ink`]; context.fillText(text, x + 4, y + shape.height / 2 + .5); isFirst = false; }
+  for (const { start, stop, number } of runs) {
+    const text = requestName(memory, number), wide = context.measureText(text).width + 6, paint = number % (2 * LOOKS) < LOOKS ? "used" : "computed";
+    let isNamed = false;
+    pieces(shape, start, stop, (x, y, w) => {
+      if ((isNamed && x > 1) || w < wide) return;
+      context.fillStyle = ink[paint]; context.fillRect(x + 1, y + 2, wide - 1, shape.height - 4); isNamed = true;
+      context.fillStyle = ink[`${paint}-ink`]; context.fillText(text, x + 4, y + shape.height / 2 + .5);
     });
-    end = start + size; before = number;
   }
 }
 function holes(regions, capacity) {
@@ -275,7 +283,7 @@ function curve(memory, figure, ink) {
   const { data, step, last } = memory, name = figure.dataset.series, canvas = figure.lastChild, width = canvas.clientWidth, isShare = name !== "live";
   const peak = Math.max(1, ...data.allocators.map((one) => one[name].reduce((most, value) => Math.max(most, value ?? 0), 0))), most = ceiling(peak);
   data.allocators.forEach((one, which) => {
-    const value = at(memory, one[name]), node = figure.children[1].children[which], text = value == null ? data.words.unknown : isShare ? `${value.toFixed(1)} %` : n(value);
+    const value = at(memory, one[name]), node = figure.children[1].children[which], text = value == null ? data.words.unknown : isShare ? `${percent(value)} %` : n(value);
     attr(node.firstChild, "data-kind", one.kind); say(node.lastChild, `${one.name} ${text}`);
   });
   if (!width) return;

@@ -43,9 +43,8 @@ def _page() -> None:
         reservation, about_reservation = _reservation(source, lengths, text)
     payload = fragmentation(lengths, Setting(source, block_size, reservation), text)
     payload["at"], about_step = asked_step(st.query_params, payload["num_steps"], text)
-    for complaint in (said, about_size, about_reservation, about_step):
-        if complaint:
-            st.warning(complaint)
+    complaints = (said, about_size, about_reservation, about_step)
+    payload["complaints"] = [complaint for complaint in complaints if complaint]
     piece("fragmentation", payload)
     st.caption(text("frag.how_counted"))
     st.caption(text("frag.paper"))
@@ -74,10 +73,11 @@ def _source(text: Text) -> tuple[str, Lengths | None, str]:
     )
     source = str(chosen)
     lengths = TABLES.get(source) or (None if run is None else recorded_lengths(run.trace))
-    st.caption(text.named("frag_about", source))
+    about = [text.named("frag_about", source)]
     if lengths is not None:
         memory = {"block_size": lengths.block_size, "most": lengths.max_model_len}
-        st.caption(text("frag.memory", capacity=lengths.capacity, **memory))
+        about.append(text("frag.memory", capacity=lengths.capacity, **memory))
+    st.caption(" ".join(about))
     return source, lengths, complaint
 
 
