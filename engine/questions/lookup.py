@@ -12,7 +12,7 @@ from engine.core.block_hash import BlockHasher
 from engine.core.block_pool import BlockPool
 from engine.core.coordinator import Coordinator, Hit
 from engine.core.kv_cache_spec import spec_of
-from engine.trace.entries import RequestState
+from engine.trace.entries import Lookup, RequestState
 from engine.trace.state import NULL_BLOCK_ID, State, cache_key
 
 
@@ -120,6 +120,17 @@ def look_up(state: State, query: Query) -> WouldHit:
         num_queued,
         state.num_free_blocks,
     )
+
+
+def lookup_in_hand(state: State, request: RequestState) -> Lookup | None:
+    """Of one that waits: the lookup by which this very schedule() decides about it.
+
+    From there on the cache may hold blocks that its own admission has registered.
+    """
+    lookup, is_deciding = request.lookup, state.in_step and not state.is_scheduled
+    if lookup is None or not is_deciding or lookup.step != state.step:
+        return None
+    return lookup if request.request_id in state.waiting else None
 
 
 class _PictureOfPool:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from engine.core.admission import num_blocks_ever_held
 from engine.core.coordinator import Hit
-from engine.questions.lookup import AskedCache, look_up, query_of_request
+from engine.core.kv_cache_spec import cdiv
+from engine.questions.lookup import AskedCache, look_up, lookup_in_hand, query_of_request
 from engine.trace.entries import RequestState
 from engine.trace.state import NULL_BLOCK_ID, State
 
@@ -24,8 +25,9 @@ class Holder(NamedTuple):
 class Autopsy(NamedTuple):
     """The head of the waiting queue, and what it waits for.
 
-    `cause`: "nothing" (the next schedule() admits it), "preempted" (nobody is admitted in a step
-    that preempted somebody), "seqs" (max_num_seqs are running), "lora" (max_loras adapters are
+    `cause`: "nothing" (the next schedule() admits it, or this one where `is_deciding`), "admitting"
+    (this schedule() has looked it up and is giving it its blocks), "preempted" (nobody is admitted
+    in a step that preempted somebody), "seqs" (max_num_seqs are running), "lora" (max_loras adapters are
     scheduled), "budget" (no tokens of the step are left), "uncut" (its prompt must not be cut and
     exceeds what is left), "blocks" (somebody must give up blocks), "oversized" (it needs more
     blocks than exist). `is_deadlock`: and nobody runs who could change that.
@@ -37,6 +39,7 @@ class Autopsy(NamedTuple):
     num_scheduled_tokens: int  # that the step would give it
     num_behind: int
     cause: str
+    is_deciding: bool  # schedule() of this step has begun and is not done
     is_deadlock: bool
     num_blocks_needed: int  # for these tokens
     num_queued_hits: int  # of them: hits that lie in the free queue
@@ -62,15 +65,20 @@ def why_stuck(state: State) -> Autopsy | None:
     if not state.waiting:
         return None
     request = state.requests[state.waiting[0]]
+    left, is_deciding = tokens_left(state), state.in_step and not state.is_scheduled
+    if any(request.block_tables):
+        return _admitted_now(state, request, left)
     asked, found = AskedCache(state), look_up(state, query_of_request(request))
     hit = Hit(found.num_hit_tokens, found.hit_block_ids)
-    num_rest, left = request.num_tokens - hit.num_tokens, tokens_left(state)
+    num_rest = request.num_tokens - hit.num_tokens
     count = _cut(state, num_rest, left)
     num_new, num_queued = asked.blocks_needed(count, hit)
     needed, usable = num_new + num_queued, state.num_blocks - 1
     cause = _gate(state, request) or _room(state, num_rest, left)
     if not cause and needed > state.num_free_blocks:
         cause = "oversized" if needed > usable else "blocks"
+    if not cause and lookup_in_hand(state, request):
+        cause = "admitting"
     return Autopsy(
         request.request_id,
         request.num_tokens,
@@ -78,12 +86,42 @@ def why_stuck(state: State) -> Autopsy | None:
         count,
         len(state.waiting) - 1,
         cause or "nothing",
+        is_deciding,
         cause in ("oversized", "blocks") and not state.running,
         needed,
         num_queued,
         num_blocks_ever_held(asked.config, asked.specs, request.num_tokens + 1),
         state.num_free_blocks,
         usable,
+        left,
+        _holders(state),
+    )
+
+
+def _admitted_now(state: State, request: RequestState, left: int) -> Autopsy:
+    """In the middle of allocate_slots: it waits still, and holds blocks already. What it lacks is
+    certain to be there, as allocate_slots has counted before it took the first."""
+    asked, lookup = AskedCache(state), lookup_in_hand(state, request)
+    num_hit = lookup.num_hit_tokens if lookup else 0
+    count = _cut(state, request.num_tokens - num_hit, left)
+    num_missing = sum(
+        max(0, cdiv(num_hit + count, size) - len(table))
+        for table, size in zip(request.block_tables, state.group_block_sizes, strict=True)
+    )
+    return Autopsy(
+        request.request_id,
+        request.num_tokens,
+        num_hit,
+        count,
+        len(state.waiting) - 1,
+        "admitting",
+        True,
+        False,
+        num_missing,
+        0,
+        num_blocks_ever_held(asked.config, asked.specs, request.num_tokens + 1),
+        state.num_free_blocks,
+        state.num_blocks - 1,
         left,
         _holders(state),
     )

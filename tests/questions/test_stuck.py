@@ -8,6 +8,7 @@ from engine.config import EngineConfig, GroupConfig, SamplingParams
 from engine.engine import Engine
 from engine.questions.stuck import Holder, why_stuck
 from engine.trace.events import (
+    INPUT_EVENTS,
     AdmissionStopped,
     AllocationFailed,
     HitCut,
@@ -19,6 +20,7 @@ from engine.trace.events import (
     StepBegan,
 )
 from engine.trace.header import TraceHeader
+from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, read_workload
 from tests.core.test_state_machine import AnyTokenRunner
@@ -179,6 +181,52 @@ def test_nobody_is_admitted_in_a_step_that_preempted_somebody():
     autopsy = why_stuck(trace.at(trace.next(at)))
     assert autopsy is not None
     assert autopsy.cause == "preempted"
+
+
+def test_who_is_in_the_middle_of_its_admission_misses_nothing():
+    """request2 holds 1, 2, 3 by its hit and has just taken 8, 9, 10, 5, 4: two blocks are left."""
+    trace = golden_trace("doc_example")
+    taking = why_stuck(trace.at(Cursor(6, 4)))
+    taken = why_stuck(trace.at(Cursor(6, 5)))
+    assert taking is not None
+    assert taken is not None
+    assert (taking.cause, taking.num_hit_tokens, taking.num_blocks_needed) == ("admitting", 12, 5)
+    assert (taken.cause, taken.num_hit_tokens, taken.num_blocks_needed) == ("admitting", 12, 0)
+    assert not taken.is_deadlock
+    before = why_stuck(trace.at(Cursor(6, 1)))
+    assert before is not None
+    assert (before.cause, before.is_deciding) == ("nothing", False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whoever_is_called_admitted_now_is_admitted_in_this_step(name):
+    trace = golden_trace(name)
+    for cursor, happened in sub_steps(trace):
+        if not isinstance(happened[0], RequestAdmitted):
+            continue
+        autopsy = why_stuck(trace.at(cursor))
+        assert autopsy is not None
+        if autopsy.request_id == happened[0].request_id:
+            assert (autopsy.cause, autopsy.num_blocks_needed) == ("admitting", 0)
+    for cursor, _ in sub_steps(trace):
+        autopsy = why_stuck(trace.at(cursor))
+        if autopsy is not None and autopsy.cause == "admitting":
+            admitted = [e for e in trace.step_events(cursor.step) if isinstance(e, RequestAdmitted)]
+            assert autopsy.request_id in [event.request_id for event in admitted]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_standstill_is_seen_where_the_run_goes_on_by_itself(name):
+    trace = golden_trace(name)
+    goes_on = False
+    for cursor, happened in reversed(list(sub_steps(trace))):
+        for event in reversed(happened):
+            if isinstance(event, INPUT_EVENTS):
+                goes_on = False
+            elif isinstance(event, RequestAdmitted | RequestScheduled):
+                goes_on = True
+        autopsy = why_stuck(trace.at(cursor))
+        assert autopsy is None or not (autopsy.is_deadlock and goes_on), cursor
 
 
 def test_with_nobody_waiting_there_is_nothing_to_explain():

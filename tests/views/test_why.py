@@ -158,6 +158,16 @@ def test_the_autopsy_shows_what_is_needed_beside_what_exists():
     assert "raise num_blocks" in line["sentence"]
 
 
+def test_in_the_middle_of_schedule_the_line_is_told_about_this_schedule():
+    trace = golden_trace("doc_example")
+    cursors = [Cursor(6, sub_step) for sub_step in (1, 2, 5)]
+    before, begun, taken = (lens(trace, cursor)["line"]["sentence"] for cursor in cursors)
+    assert "the next schedule()" in before
+    assert "this schedule()" in begun
+    assert taken.startswith("It is being admitted in this very schedule()")
+    assert not lens(trace, Cursor(6, 5))["line"]["deadlock"]
+
+
 def test_whose_end_would_be_enough_is_named():
     trace = golden_trace("preempt_resume_hit")
     line = lens(trace, trace.after_update(6), "r1")["line"]

@@ -40,6 +40,8 @@ def _head(found: Autopsy, text: Text) -> str:
 def _sentence(state: State, found: Autopsy, text: Text) -> str:
     config = state.config
     match found.cause:
+        case "admitting":
+            return text("why.cause.admitting")
         case "preempted":
             return text("why.cause.preempted")
         case "seqs":
@@ -55,7 +57,7 @@ def _sentence(state: State, found: Autopsy, text: Text) -> str:
             return text.count("why.cause.blocks", found.num_blocks_missing)
         case "oversized":
             return text("why.cause.oversized", n=found.num_blocks_in_all + 1)
-    return text("why.cause.nothing")
+    return text("why.cause.nothing_now" if found.is_deciding else "why.cause.nothing")
 
 
 def _bar(found: Autopsy, text: Text) -> dict[str, Any]:

@@ -104,6 +104,8 @@ MESSAGES: dict[str, str] = {
     "why.head.other": "{request} stands at the head of the waiting queue, and {n} more wait behind it.",
     "why.head_alone": "{request} stands at the head of the waiting queue.",
     "why.cause.nothing": "Nothing holds it back: the next schedule() admits it, if the running requests leave it room.",
+    "why.cause.nothing_now": "Nothing holds it back: this schedule() admits it, if the running requests leave it room.",
+    "why.cause.admitting": "It is being admitted in this very schedule(): it was looked up, gets its blocks, and then joins the running requests.",
     "why.cause.preempted": "Somebody was preempted in this step, and then nobody is admitted: it is looked at in the next one.",
     "why.cause.seqs": "{n} requests run, and max_num_seqs allows no more: one of them must finish, or max_num_seqs be raised.",
     "why.cause.lora": "{n} other adapters are scheduled, and max_loras allows no more: it is passed over until one of them is gone, and whoever stands behind it may go first.",
