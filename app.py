@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from views import session
-from views.pages import fragmentation, playground
+from views.pages import fragmentation, playground, sizing
 
 text = session.text()
 st.set_page_config(
@@ -15,6 +15,7 @@ st.set_page_config(
 )
 pages = [
     st.Page(playground.render, title=text("app.playground"), url_path="playground", default=True),
+    st.Page(sizing.render, title=text("app.sizing"), url_path="sizing"),
     st.Page(fragmentation.render, title=text("frag.page"), url_path="fragmentation"),
 ]
 st.navigation(pages, position="top").run()

@@ -72,6 +72,7 @@ BEHIND_PAGES = Room(
         "views.figures.kv",
         "views.figures.timeline",
         "views.figures.selection",
+        "views.figures.sizing_inputs",
         "views.figures.until",
         "engine.sources",
         "engine.workload",
@@ -141,7 +142,12 @@ ROOMS: dict[str, Room] = {
     ),
     # Blocks and bytes are the engine's own arithmetic.
     **dict.fromkeys(
-        ("views.figures.model_config", "views.figures.model_weights", "views.figures.sizing"),
+        (
+            "views.figures.model_config",
+            "views.figures.model_weights",
+            "views.figures.sizing",
+            "views.figures.sizing_steps",
+        ),
         Room(
             ours=(
                 "views.figures",

@@ -12,6 +12,7 @@ from views.drafts import Draft, remarks
 from views.figures.kv import Place
 from views.figures.moment import num_finished_steps
 from views.figures.selection import NOTHING, Selection
+from views.figures.sizing_inputs import Inputs
 from views.figures.timeline import ZOOMS
 from views.figures.until import BRANCHED, DONE, Until, until_words
 from views.runs import Run
@@ -93,6 +94,11 @@ def _zoom(chosen: Choices, _: Run | None, zoom: Any) -> bool:
 
 def _look_at_place(chosen: Choices, _: Run | None, sent: Any) -> bool:
     chosen.place = Place.from_browser(sent)
+    return False
+
+
+def _size(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    chosen.sizing = Inputs.from_browser(sent)
     return False
 
 
@@ -188,6 +194,7 @@ ACTIONS: dict[str, Action] = {
     "group": _look_at_group,
     "zoom": _zoom,
     "kv": _look_at_place,
+    "sized": _size,
     "closed": _close,
     "draft": _keep_draft,
     "added": _add,
@@ -205,6 +212,7 @@ HARMLESS = (
     "group",
     "zoom",
     "kv",
+    "sized",
     "closed",
     "draft",
     "pursued",

@@ -8,6 +8,7 @@ from views.drafts import Draft, Restart
 from views.examples import DOC_EXAMPLE
 from views.figures.kv import FIRST, Place
 from views.figures.selection import NOTHING, Selection
+from views.figures.sizing_inputs import Inputs
 from views.figures.timeline import ZOOMS
 from views.figures.until import Until
 from views.shelf import Left, Shelf
@@ -37,6 +38,7 @@ class Choices:
     group_id: int = 0  # lens "batch"
     zoom: str = ZOOMS[0]  # lens "timeline"
     place: Place = FIRST  # lens "block": layer and KV head
+    sizing: Inputs | None = None  # the form of the calculator; None: the address says it
     panel_is_open: bool = False
     draft: Draft = NO_DRAFT
     typed: dict[str, Any] = field(default_factory=dict)  # settings in the form, not applied yet

@@ -58,6 +58,10 @@ PAGE_STYLE = """<style>
 /* Streamlit fades what a run has not drawn yet. A step draws all of the stage at once, and a fade that is
    begun and broken off at each step costs more than the step. */
 [data-testid="stElementContainer"] { opacity: 1 !important; transition: none !important; }
+/* The pages stand in one thin line; Streamlit's own is 56 px high. */
+[data-testid="stHeader"], [data-testid="stToolbar"] { height: 2.25rem; min-height: 0; }
+[data-testid="stTopNav"] { padding-left: calc(clamp(0.75rem, 1.9vw, 2.5rem) - 7.5px); }
+[data-testid="stMainBlockContainer"] { padding-top: 2.6rem; }
 [data-testid="stBottomBlockContainer"] { padding-top: 0.25rem; padding-bottom: 0.75rem; }
 [data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"] { gap: 0.7rem; }
 </style>"""

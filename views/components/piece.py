@@ -27,6 +27,7 @@ NAMES = (
     "queue",
     "requests",
     "runs",
+    "sizing",
     "tables",
     "timeline",
     "transport",
@@ -34,7 +35,7 @@ NAMES = (
     "until",
     "why",
 )
-ALONE = ("fragmentation", "notices", "prompt", "runs", "until")  # beside the stage
+ALONE = ("fragmentation", "notices", "prompt", "runs", "sizing", "until")  # beside the stage
 LAST = "transport"  # of the stage, in the order of a page
 NARROW = ("until",)  # no wider than what stands in them
 

@@ -23,6 +23,7 @@ MESSAGES: dict[str, str] = {
     # The page
     "app.title": "Pagewalk",
     "app.playground": "Playground",
+    "app.sizing": "Sizing",
     "app.failed": "This page could not be drawn; the run is not lost. Reload the page, and if it happens again, start the run anew. The log of the server says more.",
     "example.doc_example": "Documentation's A-O",
     "example.shared_prompt": "Shared system prompt",
