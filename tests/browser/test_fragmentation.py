@@ -70,7 +70,7 @@ def test_the_block_size_is_the_slider_s_and_time_stays(page, base_url):
     page.get_by_role("slider", name="block_size").focus()
     page.keyboard.press("ArrowRight")
     expect(card(page, "paged").locator(".how")).to_have_text(
-        "Blocks of 32 slots, wherever one is free."
+        "Blocks wherever one is free; block_size is 32."
     )
     expect(page.locator(".where")).to_contain_text("step 60 of")
     page.wait_for_url(re.compile("block_size=32.*at=60"))
@@ -80,7 +80,7 @@ def test_other_lengths_begin_at_their_own_step_and_size(page, base_url):
     opened(page, base_url, "?block_size=64&at=60")
     page.get_by_role("radio", name="Three rows").click()
     expect(page.locator(".where")).to_contain_text("step 31 of 32")
-    expect(card(page, "paged").locator(".how")).to_contain_text("Blocks of 16 slots")
+    expect(card(page, "paged").locator(".how")).to_contain_text("block_size is 16")
     expect(page.locator(".complaints")).to_be_hidden()
 
 

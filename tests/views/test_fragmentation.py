@@ -271,7 +271,7 @@ def test_the_slider_s_size_is_the_paged_memory_s(page):
     page.select_slider[0].set_value(128).run()
     drawn = drawn_by(page)
     assert drawn["address"]["block_size"] == "128"
-    assert drawn["allocators"][PAGED]["how"] == "Blocks of 128 slots, wherever one is free."
+    assert drawn["allocators"][PAGED]["how"] == "Blocks wherever one is free; block_size is 128."
 
 
 def test_while_the_model_of_the_run_is_not_there_the_page_says_so(page):

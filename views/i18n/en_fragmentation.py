@@ -45,7 +45,7 @@ MESSAGES: dict[str, str] = {
     "frag_kind.paged": "Paged",
     "frag_how.reserved": "One row of {span} slots each ({reserve}), in the first hole that fits.",
     "frag_how.growing": "One row as long as its tokens. Who has no room behind is copied to the first hole that fits; where only all holes together do, everybody moves.",
-    "frag_how.paged": "Blocks of {block_size} slots, wherever one is free.",
+    "frag_how.paged": "Blocks wherever one is free; block_size is {block_size}.",
     # What the pictures say
     "frag_word.step": "step {step} of {last}",
     "frag_word.play": "Play",
