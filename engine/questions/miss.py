@@ -12,7 +12,14 @@ from engine.core.coordinator import Hit
 from engine.core.kv_cache_spec import SlidingWindowSpec, cdiv
 from engine.questions.absence import NOT_ADMITTED, Absence
 from engine.questions.cache_log import CacheLog, cache_log_of
-from engine.questions.lookup import AskedCache, Query, WouldHit, look_up, query_of_request
+from engine.questions.lookup import (
+    AskedCache,
+    Query,
+    WouldHit,
+    look_up,
+    lookup_in_hand,
+    query_of_request,
+)
 from engine.questions.parting import best_partings
 from engine.questions.reasons import (
     Diverges,
@@ -52,13 +59,13 @@ class Miss(NamedTuple):
 
 def why_miss(trace: Trace, cursor: Cursor, request_id: str) -> Miss | None:
     """About the request's latest lookup; of one that waits, about the lookup that would be made
-    now. None for one that is unknown, or ended before it was looked up."""
+    now, unless this very schedule() has made it. None for one that is unknown, or ended before it was looked up."""
     state, position = trace.at(cursor), trace.position(cursor)
     request = state.requests.get(request_id)
     if request is None:
         return None
     log = cache_log_of(trace)
-    if request.status in NOT_ADMITTED:
+    if request.status in NOT_ADMITTED and not lookup_in_hand(state, request):
         return _Judge(state, log, position, query_of_request(request)).judge(is_forecast=True)
     looked_up_at = log.last_lookup(request_id, position)
     return None if looked_up_at is None else _verdict(trace, log, request_id, looked_up_at - 1)

@@ -13,8 +13,9 @@ from engine.questions.reasons import (
     ShorterThanBlock,
 )
 from engine.trace.codec import encode_trace, read_trace
+from engine.trace.events import PrefixLookedUp, RequestAdmitted, StepScheduled
 from engine.trace.state import Cursor
-from tests.questions.builders import lookups, request, run
+from tests.questions.builders import lookups, request, run, sub_steps
 from tests.views.runs import NAMES, golden_trace
 
 
@@ -53,6 +54,36 @@ def test_nothing_after_the_lookup_changes_its_verdict(name):
         assert why_miss(cut, cut.last, event.request_id) == why_miss(
             whole, cursor, event.request_id
         )
+
+
+def test_a_request_does_not_hit_the_blocks_of_its_own_admission():
+    """At sub-step 6 request2 still waits, and its own seven blocks are cached already."""
+    trace = golden_trace("doc_example")
+    for sub_step in range(3, 9):
+        found = why_miss(trace, Cursor(6, sub_step), "request2")
+        assert found is not None
+        assert (found.found.num_hit_tokens, found.found.num_tokens) == (12, 29)
+        assert not found.is_forecast
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_between_its_lookup_and_its_admission_the_verdict_is_that_of_the_lookup(name):
+    trace = golden_trace(name)
+    asked = None
+    for cursor, happened in sub_steps(trace):
+        if isinstance(happened[0], PrefixLookedUp):
+            asked = why_miss(trace, cursor, happened[0].request_id)
+            position = trace.position(cursor)
+        elif asked is not None and asked.request_id is not None:
+            found = why_miss(trace, cursor, asked.request_id)
+            assert found is not None
+            assert (found.position, found.found, found.reasons) == (
+                position,
+                asked.found,
+                asked.reasons,
+            )
+            if isinstance(happened[0], RequestAdmitted | StepScheduled):
+                asked = None
 
 
 def test_an_admitted_request_keeps_its_verdict_while_the_run_goes_on():

@@ -40,7 +40,7 @@ def why(
         return payload
     request = state.requests[request_id]
     subject = subject_of(request, miss.found.num_tokens)
-    payload["when"] = _when(trace, miss, request_id, text)
+    payload["when"] = _when(trace, state, miss, text)
     payload["case"] = case(state, miss, subject, text)
     return payload
 
@@ -82,11 +82,13 @@ def _more(state: State, text: Text) -> str:
     return text.count("why.pick_more", hidden) if hidden > 0 else ""
 
 
-def _when(trace: Trace, miss: Miss, request_id: str, text: Text) -> str:
+def _when(trace: Trace, state: State, miss: Miss, text: Text) -> str:
+    request_id = miss.request_id
     if miss.is_forecast:
         return text("why.when_now", request=request_id)
     step = trace.cursor_at(miss.position + 1).step
-    return text("why.when", step=step, request=request_id)
+    key = "why.when_waits" if request_id in state.waiting else "why.when"
+    return text(key, step=step, request=request_id)
 
 
 def case(state: State, miss: Miss, subject: Subject, text: Text) -> dict[str, Any]:
