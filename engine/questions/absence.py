@@ -1,7 +1,7 @@
 """Why the cache does not hold one block: it never did, does not yet, or no longer does."""
 
 from engine.core.block_hash import merge_hashes
-from engine.questions.cache_log import CacheLog
+from engine.questions.cache_log import CacheLog, Entry
 from engine.questions.lookup import Query
 from engine.questions.parting import Partings
 from engine.questions.reasons import (
@@ -51,7 +51,7 @@ class Absence:
             or self._nothing()
             or self._not_yet(block_hash, group_id, start)
             or self._other_keys(start + size)
-            or self._other_parent(group_id, start)
+            or self._other_parent(group_id, start, block_hash)
             or self._parted(size, start)
             or self._alone(start)
         )
@@ -101,26 +101,38 @@ class Absence:
             added.cache_salt,
         )
 
-    def _other_parent(self, group_id: int, start: int) -> OtherParent | None:
-        """Another entry that held the tokens of this block at some place."""
+    def _other_parent(self, group_id: int, start: int, block_hash: str) -> OtherParent | None:
+        """Another entry that held the tokens of this block, behind other tokens."""
         size = self.state.group_block_sizes[group_id]
         tokens = tuple(self.query.token_ids[start : start + size])
-        entry = next(self.log.with_tokens(tokens, group_id, self.position), None)
-        if entry is None:
-            return None
-        return OtherParent(
-            self.partings.same_keys,
-            start // self.size,
-            entry.request_id,
-            entry.logical_index * size // self.size,
-            entry.block_id,
-        )
+        for entry in self.log.with_tokens(tokens, group_id, self.position):
+            if entry.block_hash == block_hash or self._has_same_start(entry, start, size):
+                continue
+            return OtherParent(
+                self.partings.same_keys,
+                start // self.size,
+                entry.request_id,
+                entry.logical_index * size // self.size,
+                entry.block_id,
+            )
+        return None
+
+    def _has_same_start(self, entry: Entry, start: int, size: int) -> bool:
+        """Whether only salt or adapter make the entry another one."""
+        other = self.partings.other_keys
+        if other is None or other.num_shared_tokens < start or entry.logical_index * size != start:
+            return False
+        holder = self.state.requests[entry.request_id]
+        return holder.tokens_between(0, start) == list(self.query.token_ids[:start])
 
     def num_same_words(self, num_hit_tokens: int) -> int:
-        size = self.state.group_block_sizes[0]
-        stop = min(self.num_tokens, num_hit_tokens + MAX_BLOCKS_ASKED * size) // size * size
-        starts = range(num_hit_tokens // size * size, stop, size)
-        return sum(self._other_parent(0, start) is not None for start in starts)
+        """Blocks behind the hit whose tokens were cached behind other tokens."""
+        size, hashes = self.state.group_block_sizes[0], self.hashes(0)
+        first = num_hit_tokens // size
+        return sum(
+            self._other_parent(0, index * size, hashes[index]) is not None
+            for index in range(first, min(len(hashes), first + MAX_BLOCKS_ASKED))
+        )
 
     def _parted(self, size: int, start: int) -> Reason | None:
         parting = self.partings.longest
