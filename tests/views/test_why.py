@@ -79,6 +79,21 @@ def test_two_tokens_stand_side_by_side_where_two_requests_part():
     assert [cell.get("block") for cell in case["strip"]["cells"]] == [1, 2, None, None]
 
 
+def test_a_block_that_hit_is_drawn_as_it_is_now():
+    trace = golden_trace("doc_example")
+
+    def chips(cursor):
+        cells = lens(trace, cursor, "request1")["case"]["strip"]["cells"]
+        return [(c["block"], c["state"], c["ref"]) for c in cells if "block" in c]
+
+    assert chips(trace.after_schedule(3)) == [(1, "shared", 2), (2, "shared", 2)]
+    assert chips(trace.after_update(5)) == [(1, "remembered", 0), (2, "remembered", 0)]
+    typed = script_tokens("ABCD EFGH IJKx", LETTERS, TEXT)
+    cells = answer(trace, trace.after_update(5), typed, TEXT)["case"]["strip"]["cells"]
+    assert [cell.get("state") for cell in cells] == ["remembered", "remembered", None]
+    assert cells[0]["label"] == "1: free, still cached, ref_cnt 0"
+
+
 def test_an_eviction_is_a_place_to_go_to():
     trace = golden_trace("preempt_resume_hit")
     payload = lens(trace, trace.after_update(6), "r1")

@@ -55,11 +55,12 @@ function showSides(node, sides, data) {
 
 function showStrip(node, strip, data) {
   attr(node, "role", "group"); attr(node, "aria-label", strip.label);
-  sync(node, strip.cells, () => { const c = el("div", "cell"), b = el("button", "block"); b.type = "button"; c.append(el("span", "at"), b, el("span", "row"), el("span", "mark")); return c; }, (cell, block) => {
+  sync(node, strip.cells, () => { const c = el("div", "cell"), b = el("button", "block"); b.type = "button"; b.append(el("span"), el("sup")); c.append(el("span", "at"), b, el("span", "row"), el("span", "mark")); return c; }, (cell, block) => {
     const [at, number, tokens, mark] = cell.children;
     attr(cell, "data-mark", block.mark); attr(cell, "data-fold", Boolean(block.fold));
-    say(at, block.fold ?? String(block.index)); number.hidden = !block.block; say(number, String(block.block ?? ""));
-    attr(number, "data-block", block.block); attr(number, "data-select", block.block ? "block" : null); attr(number, "data-state", block.block ? "used" : null);
+    say(at, block.fold ?? String(block.index)); number.hidden = !block.block; say(number.firstChild, String(block.block ?? "")); say(number.lastChild, block.ref > 1 ? `×${block.ref}` : "");
+    attr(number, "title", block.label); attr(number, "aria-label", block.label);
+    attr(number, "data-block", block.block); attr(number, "data-select", block.block ? "block" : null); attr(number, "data-state", block.state);
     sync(tokens, block.tokens ?? [], () => el("span", "token"), (token, given, i) => {
       setToken(data, strip.request)(token, given); attr(token, "data-is", i === block.parts_at ? "parts" : null);
     });
@@ -75,7 +76,7 @@ function showLine(node, line) {
     node.append(el("h3"), el("p", "found"), el("p", "why"), el("p", "deadlock"), bars, el("div", "holders"), el("p", "do"));
   }
   const [title, headLine, sentence, deadlock, bars, holders, out] = node.children;
-  say(title, line.title); say(headLine, line.head); attr(headLine, "data-request", line.request); say(sentence, line.sentence);
+  say(title, line.title); say(headLine, line.head); say(sentence, line.sentence);
   attr(node, "data-cause", line.cause); say(deadlock, line.deadlock); say(out, line.way_out ?? "");
   bars.hidden = !line.bar;
   if (line.bar) {

@@ -8,6 +8,7 @@ from engine.questions.miss import Miss
 from engine.questions.reasons import Parting
 from engine.trace.entries import RequestState
 from engine.trace.state import NULL_BLOCK_ID, State
+from views.figures.moment import block_state
 from views.figures.requests import drawn_runs
 from views.figures.tokens import request_pieces
 from views.figures.why_words import parting_of
@@ -61,7 +62,8 @@ def strip(state: State, miss: Miss, subject: Subject, text: Text) -> dict[str, A
     for index in [*shown, total]:
         cells += _fold(last + 1, index, stop, text)
         if index < total:
-            cells.append(_cell(miss, subject, index, size=size, stop=stop, text=text))
+            cell = _cell(miss, subject, index, size=size, stop=stop, text=text)
+            cells.append(cell | _chip(state, miss, index, text))
         last = index
     return {
         "label": text("why.blocks", request=subject.name),
@@ -92,12 +94,21 @@ def _cell(
         "tokens": _tokens(subject, start, min(end, start + MAX_TOKENS_OF_BLOCK)),
         "hidden": max(0, end - start - MAX_TOKENS_OF_BLOCK),
     }
-    if block_id:
-        cell["block"] = block_id
     parting = parting_of(miss)
     if parting is not None and start <= parting.num_shared_tokens < end and index >= stop:
         cell["parts_at"] = parting.num_shared_tokens - start
     return cell
+
+
+def _chip(state: State, miss: Miss, index: int, text: Text) -> dict[str, Any]:
+    """The block that hit, as it is at this moment; nothing where none did."""
+    hits = miss.found.hit_block_ids[0] if miss.found.hit_block_ids else ()
+    block_id = hits[index] if index < len(hits) else NULL_BLOCK_ID
+    if block_id == NULL_BLOCK_ID:
+        return {}
+    name, ref_cnt = block_state(state, block_id), state.blocks[block_id].ref_cnt
+    words = text("pool.cell", block=block_id, state=text.named("block_state", name), ref=ref_cnt)
+    return {"block": block_id, "state": name, "ref": ref_cnt, "label": words}
 
 
 MARKS = {
