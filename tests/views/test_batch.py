@@ -83,6 +83,13 @@ def test_every_step_of_every_workload_is_the_batch_that_the_engine_packs(name):
             assert ("empty" in batch(trace, cursor, TEXT)) == (not rows)
 
 
+def test_a_token_is_scheduled_until_the_model_ran():
+    """Step 0 of the A-O example: the sixth sub-step schedules the tokens, the eighth is SlotsWritten."""
+    trace = golden_trace("doc_example")
+    states = [batch(trace, Cursor(0, at), TEXT).get("token_state") for at in range(11)]
+    assert states == [*[None] * 6, *["scheduled"] * 2, *["now"] * 3]
+
+
 @pytest.mark.parametrize("name", ["doc_example", "preempt_several_chunks", "sliding"])
 def test_a_real_model_is_given_what_is_drawn(name, monkeypatch):
     """Mixed prefill and decode, prefix hits; chunks and preemption; a window beside full layers."""

@@ -29,7 +29,7 @@ const setRow = (data, sequence) => (tr, item, i) => {
   const [request, word] = cells[1].children; request.hidden = word.hidden = i > 0;
   if (i === 0) { say(request, sequence.request); say(word, sequence.kind); attr(request, "data-request", sequence.request); attr(cells[1], "title", sequence.note); }
   else { attr(request, "data-request", null); attr(cells[1], "title", null); }
-  const token = cells[2].firstChild; draw(token, drawn); attr(token, "data-kind", kind); attr(token, "title", String(id));
+  const token = cells[2].firstChild; draw(token, drawn); attr(token, "data-kind", kind); attr(token, "data-state", data.token_state); attr(token, "title", `${id}, ${data.token_word}`);
   say(cells[3], String(position));
   const [place, number] = cells[4].children; say(place, `[${index}] → `); say(number, String(block)); attr(number, "data-block", block); attr(number, "data-state", state); pick.hidden = number.hidden = false;
   say(cells[5], String(offset));

@@ -43,6 +43,7 @@ def batch(
     payload: dict[str, Any] = {"title": text("batch.title", step=cursor.step)}
     if not has_begun or not (state.scheduled or state.is_scheduled):
         return payload | {"empty": text("batch.not_yet", step=cursor.step)}
+    token_state = "now" if state.is_written else "scheduled"
     if state.is_scheduled:
         state = trace.at(trace.after_schedule(cursor.step))
     if not state.scheduled:
@@ -62,6 +63,8 @@ def batch(
         "columns": [text.named("batch_column", name) for name in COLUMNS],
         "column_hints": [text.named("batch_hint", name) for name in COLUMNS],
         "words": {name: text.named("batch_word", name) for name in ("sample", "draft")},
+        "token_state": token_state,
+        "token_word": text.named("token_state", token_state),
         "scroll_label": text("batch.rows"),
         "sequences": drawn.sequences(text),
         "chosen": [place.share.request.request_id, place.position],
