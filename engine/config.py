@@ -19,6 +19,8 @@ MIN_TEMPERATURE = (
     0.01  # vLLM 0.17.1 raises smaller positive temperatures to this: sampling_params.py
 )
 MAX_NUM_BLOCKS = 4_000_000
+MAX_TOKENS = 2**31 - 1  # of a block, a step or a request: what a 32-bit index can count
+MAX_DIGITS = 40  # of a number that is said again in a sentence
 MAX_PROMPT_CHARACTERS = 50_000  # of a typed prompt: more is refused before it is tokenised
 
 
@@ -28,7 +30,8 @@ def whole_number(name: str, value: object, low: int, high: int | None = None) ->
         raise ConfigError(f"{name}={value!r} is not a whole number: give one from {low} up")
     if value < low or (high is not None and value > high):
         span = f"from {low} up" if high is None else f"from {low} to {high}"
-        raise ConfigError(f"{name}={value} is out of range: give a whole number {span}")
+        given = value if abs(value) < 10**MAX_DIGITS else f"a number of over {MAX_DIGITS} digits"
+        raise ConfigError(f"{name}={given} is out of range: give a whole number {span}")
     return value
 
 
@@ -144,11 +147,12 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     refuse_oversized: bool = False  # departs from vLLM: refuse at once what would wait for ever
 
     def __post_init__(self) -> None:
-        whole_number("block_size", self.block_size, 1)
+        whole_number("block_size", self.block_size, 1, MAX_TOKENS)
         whole_number("num_blocks", self.num_blocks, 2, MAX_NUM_BLOCKS)
         for name in ("max_num_batched_tokens", "max_num_seqs", "max_model_len"):
-            whole_number(name, getattr(self, name), 1)
-        whole_number("long_prefill_token_threshold", self.long_prefill_token_threshold, 0)
+            whole_number(name, getattr(self, name), 1, MAX_TOKENS)
+        threshold = self.long_prefill_token_threshold
+        whole_number("long_prefill_token_threshold", threshold, 0, MAX_TOKENS)
         for name in (
             "enable_prefix_caching",
             "enable_chunked_prefill",

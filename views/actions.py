@@ -25,10 +25,11 @@ def _go_to(chosen: Choices, begun: Run | None, target: Any) -> bool:
     """A note ends where one goes on."""
     if not isinstance(target, dict):
         return False
+    if begun is not None:
+        chosen.sequence = int(target.get("sequence", chosen.sequence))
     if begun is None or target.get("run", begun.run_id) != begun.run_id:
         _stand_elsewhere(chosen, target)
         return False
-    chosen.sequence = int(target.get("sequence", chosen.sequence))
     before = _offer(begun, chosen)
     chosen.cursor = begun.reach(target)
     chosen.notices.pop("note", None)
@@ -118,8 +119,7 @@ def _add(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     assert begun is not None, "the form was shown before the model was there"
     sampling = draft.sampling(words)
     request_id = begun.add(draft, sampling)
-    chosen.draft = draft._replace(text="")
-    chosen.num_cleared += 1
+    chosen.clear_draft()
     chosen.cursor = begun.trace.last
     added = words("notice.added", request=request_id)
     said = remarks(draft, sampling, begun.num_prompt_tokens(request_id), words)
@@ -129,12 +129,14 @@ def _add(chosen: Choices, begun: Run | None, sent: Any) -> bool:
 
 def _abort(chosen: Choices, begun: Run | None, request_id: Any) -> bool:
     if begun is not None:
+        chosen.notices.pop("note", None)
         chosen.cursor = begun.abort(str(request_id))
     return False
 
 
 def _reset(chosen: Choices, begun: Run | None, _: Any) -> bool:
     if begun is not None:
+        chosen.notices.pop("note", None)
         chosen.cursor = begun.reset_prefix_cache()
     return False
 

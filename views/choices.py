@@ -55,6 +55,15 @@ class Choices:
     num_looks: int = 0  # at how far the model is
     model_is_seen: bool = False  # ready or failed, and the page was drawn with that
 
+    def say_also(self, sentence: str) -> None:
+        """A note beside the one that stands there."""
+        self.say("note", " ".join(filter(None, (self.notices.get("note"), sentence))))
+
+    def clear_draft(self) -> None:
+        """The prompt was taken: the form empties itself, and keeps how it was meant."""
+        self.draft = self.draft._replace(text="")
+        self.num_cleared += 1
+
     def say(self, kind: str, sentence: str) -> None:
         """A new sentence takes the place of all that were said before."""
         self.notices = {kind: sentence}

@@ -1,5 +1,6 @@
 """A prompt and settings as they stand in a form: texts, until somebody applies them."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -7,7 +8,9 @@ from engine.config import SamplingParams
 from engine.errors import ConfigError
 from engine.sources.source import Prompt
 from views.examples import DEFAULT_MAX_TOKENS
-from views.text import Text
+from views.text import Text, quoted
+
+MAX_DIGITS = 20  # whoever types more of them means no number that a setting can be
 
 
 class Draft(NamedTuple):
@@ -46,11 +49,14 @@ class Draft(NamedTuple):
 
 
 def whole_number(name: str, given: str, text: Text) -> int:
-    try:
-        return int(given)
-    except ValueError as error:
-        key = "notice.not_whole" if given.strip() else "notice.blank_whole"
-        raise ConfigError(text(key, name=name, given=given[:40])) from error
+    """Only digits are one: Python's `int` would take 1_0 as well, and no more than 4,300 digits."""
+    digits = given.strip()
+    if not re.fullmatch(r"[+-]?\d+", digits):
+        key = "notice.not_whole" if digits else "notice.blank_whole"
+        raise ConfigError(text(key, name=name, given=quoted(digits)))
+    if len(digits) > MAX_DIGITS:
+        raise ConfigError(text("notice.too_many_digits", name=name, n=len(digits)))
+    return int(digits)
 
 
 def any_number(name: str, given: str, text: Text) -> float:
@@ -58,7 +64,7 @@ def any_number(name: str, given: str, text: Text) -> float:
         return float(given)
     except ValueError as error:
         key = "notice.not_number" if given.strip() else "notice.blank_number"
-        raise ConfigError(text(key, name=name, given=given[:40])) from error
+        raise ConfigError(text(key, name=name, given=quoted(given))) from error
 
 
 def numbers_of(settings: Mapping[str, Any], text: Text) -> dict[str, Any]:

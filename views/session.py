@@ -20,12 +20,12 @@ from views.choices import LENSES, START, Choices, Pursuit
 from views.drafts import Branch, Draft, Restart, numbers_of
 from views.examples import EXAMPLES, OWN, Example
 from views.figures import address
-from views.figures.selection import NOTHING, Selection
+from views.figures.selection import NOTHING
 from views.figures.until import BRANCHED, Until
 from views.loading import Loader, load_default_model
 from views.runs import Run
 from views.shelf import MAX_RUNS, Left, Shelf
-from views.text import Text
+from views.text import Text, quoted
 
 _CHOICES, _RUN = "choices", "run"
 
@@ -61,7 +61,9 @@ def _live_run(config: EngineConfig) -> Run:
 @st.cache_resource(show_spinner=False)
 def _recorded(name: str) -> Run:
     """The example as it comes, run once for everybody: nothing in it changes any more."""
-    return scripted_run(EXAMPLES[name], EXAMPLES[name].config)
+    begun = scripted_run(EXAMPLES[name], EXAMPLES[name].config)
+    begun.is_recorded = True
+    return begun
 
 
 def example() -> Example:
@@ -107,25 +109,29 @@ def _read_example() -> None:
     if given in EXAMPLES:
         choices().example = given
     elif given is not None:
-        choices().say("note", text()("notice.example", given=address.quoted(given)))
-    if address.LIVE in st.query_params and example().needs_model:
-        choices().say("note", text()("notice.live_ended"))
+        choices().say_also(text()("notice.example", given=quoted(given)))
+    if address.LIVE in st.query_params:
+        kind = "live" if example().needs_model else "changed"
+        choices().say_also(text().named("notice_ended", kind))
 
 
 def _read_step() -> None:
     begun = run()
     assert begun is not None
-    choices().selection = Selection.from_browser(dict(st.query_params))
-    choices().lens = address.read_lens(st.query_params, LENSES)
+    params = dict(st.query_params)
+    chosen = address.read_choice(params, LENSES, begun.trace, text())
+    choices().selection, choices().lens, complaint = chosen
+    if complaint:
+        choices().say_also(complaint)
     given = st.query_params.get("step")
     if begun.live is not None:
         if given is not None:
-            choices().say("note", text()("notice.live_step", given=address.quoted(given)))
+            choices().say_also(text()("notice.live_step", given=quoted(given)))
         return
-    cursor, complaint = address.read_cursor(st.query_params, begun.trace, text())
+    cursor, complaint = address.read_cursor(params, begun.trace, text())
     choices().cursor = cursor or choices().cursor
     if complaint:
-        choices().say("note", complaint)
+        choices().say_also(complaint)
 
 
 # What the browser asks for ----------------------------------------------------------------------
@@ -133,8 +139,7 @@ def _read_step() -> None:
 
 def note(piece: str, what: str) -> None:
     """A callback's only work: remember what a component sent until `settle` does it."""
-    sent = st.session_state[piece][what]
-    choices().asked[what] = sent
+    choices().asked[what] = st.session_state[piece][what]
 
 
 def settle() -> bool:
@@ -168,8 +173,7 @@ def _wait(chosen: Choices, begun: Run | None, _: Any) -> bool:
         settings, drafts = chosen.refused
         _restart(chosen, begun, Restart({**settings, "refuse_oversized": False}, drafts))
         if chosen.draft in (drafts or ()):
-            chosen.draft = chosen.draft._replace(text="")
-            chosen.num_cleared += 1
+            chosen.clear_draft()
     return True
 
 
@@ -204,8 +208,7 @@ def _add_here(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     """The prompt of the form, in a branch from the moment shown. If refused the form keeps it."""
     draft = chosen.draft = Draft.from_browser(sent)
     if _branch(chosen, begun, Branch({}, draft)):
-        chosen.draft = draft._replace(text="")
-        chosen.num_cleared += 1
+        chosen.clear_draft()
     return True
 
 
@@ -285,12 +288,8 @@ def setting_field(name: str, given: Any) -> str:
     return key
 
 
-def apply(restart: Restart) -> None:
-    choices().asked["applied"] = restart
-
-
-def branch(wanted: Branch) -> None:
-    choices().asked["branched"] = wanted
+def ask(what: str, wanted: Restart | Branch) -> None:
+    choices().asked[what] = wanted
 
 
 def tokenize(draft: Draft) -> Tokenized | None:

@@ -1,10 +1,14 @@
 """Every word on a page comes from the catalogue of a language through one `Text`."""
 
 import importlib
+import unicodedata
 from collections.abc import Iterable
 
 LANGUAGES = ("en",)
 MAX_LISTED = 8
+MAX_QUOTED = 40
+FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"  # Unicode's bidirectional algorithm, UAX 9
+UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 class Text:
@@ -37,3 +41,19 @@ class Text:
             return ", ".join(map(str, shown))
         head, tail = shown[: MAX_LISTED - 2], shown[-1]
         return self("list.long", head=", ".join(map(str, head)), tail=tail, n=len(shown))
+
+
+def quoted(given: str) -> str:
+    """The start of what somebody gave, letter by letter, as a part of a sentence of ours.
+
+    What cannot be seen stands as its code point, so that no control turns our words around, and
+    letters that run from right to left stay among themselves.
+    """
+    shown = "".join(map(visible, given[:MAX_QUOTED])) + ("…" if len(given) > MAX_QUOTED else "")
+    is_plain = all(unicodedata.bidirectional(char) not in ("R", "AL", "AN") for char in shown)
+    return shown if is_plain else f"{FIRST_STRONG_ISOLATE}{shown}{POP_ISOLATE}"
+
+
+def visible(char: str) -> str:
+    """A character, or `U+202E` for one that is a control or has no shape."""
+    return f"U+{ord(char):04X}" if unicodedata.category(char) in UNSEEN else char

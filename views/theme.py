@@ -62,6 +62,7 @@ PAGE_STYLE = """<style>
 [data-testid="stHeader"], [data-testid="stToolbar"] { height: 2.25rem; min-height: 0; }
 [data-testid="stTopNav"] { padding-left: calc(clamp(0.75rem, 1.9vw, 2.5rem) - 7.5px); }
 [data-testid="stMainBlockContainer"] { padding-top: 2.6rem; }
+[data-testid="stMain"]:focus-visible { outline: none; box-shadow: none; }
 [data-testid="stBottomBlockContainer"] { padding-top: 0.25rem; padding-bottom: 0.75rem; }
 [data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"] { gap: 0.7rem; }
 </style>"""

@@ -61,6 +61,8 @@ const offer = (button, action) => {
 const part = (root, cls, tag = "div") => root.querySelector(`:scope > .${cls}`) ?? root.appendChild(el(tag, cls));
 // What a viewer did to a part and its next mount must find: a part is mounted anew where the page around it changes.
 const kept = (name, make) => { const all = globalThis.pagewalk ??= {}; return all[name] ??= make(); };
+// For listeners of a whole page that are made where a script is read: those of the reading before end.
+const renewed = (name) => { const all = kept("signals", () => ({})); all[name]?.abort(); return (all[name] = new AbortController()).signal; };
 // A click with the pointer leaves the keys to the transport; the keyboard keeps its focus.
 const released = (event) => { if (event.detail > 0 && document.activeElement) event.target.blur?.(); };
 const legend = (root, entries) => sync(part(root, "legend"), entries, () => { const s = el("span"); s.append(el("i"), el("span")); return s; },
@@ -146,13 +148,22 @@ function relight(root) {
   if (known.what || known.hovered.length) hover(known);
 }
 // A lens takes what is left of the screen above the transport, and scrolls inside itself.
-const fit = (root) => afterwards(() => {
+const fitted = new WeakSet();
+const fit = (root) => {
+  afterwards(() => measureFit(root));
+  if (fitted.has(root)) return;
+  fitted.add(root); // what stands above grows while the page is new: texts, fonts
+  for (const ms of [50, 300, 1000, 2500]) setTimeout(() => measureFit(root), ms);
+  window.addEventListener("resize", () => measureFit(root));
+};
+const measureFit = (root) => {
+  if (!root.isConnected) return;
   const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0, bar = document.querySelector("[data-testid=stBottomBlockContainer]");
   const top = root.getBoundingClientRect().top + scrolled, left = innerHeight - top - (bar?.offsetHeight ?? 90) - 12;
   const height = innerWidth > 640 ? `${Math.max(250, left)}px` : "";
   if (root.style.maxHeight !== height) root.style.maxHeight = height;
   if (root.style.overflow !== "auto") root.style.overflow = "auto";
-});
+};
 function link(root, data, send) {
   if (data.fits) fit(root);
   const known = hear(root); known.lit = data.lit ?? {}; known.send = send;

@@ -1,6 +1,7 @@
 // The player: goal, what is under way, whether it plays. It outlives a mount, so that no press is lost with one.
 const player = kept("time", () => ({ root: null, goal: null, underWay: null, sequence: 0, dirty: false, playing: false }));
 const MAX_TRIES = 4;
+const BETWEEN_MOUNTS_MS = 2000; // what is pressed then still counts
 const ICONS = {
   first: "M6 5h2v14H6zM20 5v14L10 12z", step_back: "M12 5v14L3 12zM21 5v14l-9-7z", back: "M16 5v14L6 12z", play: "M7 4v16l13-8z",
   pause: "M6 5h4v14H6zM14 5h4v14h-4z", forward: "M8 5v14l10-7z", step_forward: "M12 5v14l9-7zM3 5v14l9-7z", last: "M16 5h2v14h-2zM4 5v14l10-7z",
@@ -17,17 +18,17 @@ function present({ data, parentElement, setTriggerValue }) {
   player.send = (target) => setTriggerValue("target", target);
   player.clear = () => setTriggerValue("selected", {});
   if (player.run !== data.run) {
+    if (player.run !== undefined) release();
     if (player.dirty) player.send({ ...player.goal, sequence: player.sequence, run: player.run }); // where the run that is left shall stand
     stop(player); clearTimeout(player.lost); Object.assign(player, { goal: null, underWay: null, dirty: false, run: data.run, interventions: data.num_interventions }); player.jump.value = "";
   }
   if (player.interventions !== undefined && data.num_interventions > player.interventions) { stop(player); player.dirty = false; }
   player.interventions = data.num_interventions;
   settle(player);
-  if (isNew && player.underWay !== null) { player.underWay = null; player.dirty = true; flush(player); }
+  if (isNew && (player.underWay !== null || player.dirty)) { player.underWay = null; player.dirty = true; flush(player); }
   picture(root, player);
   if (data.address) address(player, data.address);
-  const { onkey, onpop } = player;
-  return () => { document.removeEventListener("keydown", onkey); window.removeEventListener("popstate", onpop, true); if (player.root === root) { stop(player); clearTimeout(player.lost); player.root = null; } };
+  return () => { if (player.root === root) { stop(player); clearTimeout(player.lost); player.root = null; player.gone = performance.now(); } };
 }
 
 // Where the presses so far say the cursor ends. A step beyond what has run has no position yet, so
@@ -65,7 +66,7 @@ function go(player, target) {
 }
 // One target is under way at a time; of those that come meanwhile only the newest is sent.
 function flush(player) {
-  if (player.underWay || !player.dirty) return;
+  if (player.underWay || !player.dirty || !player.root) return; // without a root, the next mount sends it
   player.dirty = false; player.underWay = player.sequence = Math.max(player.sequence + 1, Date.now());
   player.send({ ...player.goal, sequence: player.underWay, run: player.data.run });
   expect(player, 0);
@@ -117,6 +118,7 @@ function jump(player) {
 }
 
 function mount(player, root) {
+  document.removeEventListener("keydown", player.onkey); window.removeEventListener("popstate", player.onpop, true);
   player.root = root;
   const buttons = el("div", "buttons");
   for (const name of ["first", "step_back", "back", "play", "forward", "step_forward", "last", "ask"]) {
@@ -128,9 +130,13 @@ function mount(player, root) {
   player.slider = el("input", "slider"); player.slider.type = "range"; player.slider.min = 0;
   player.slider.oninput = () => { stop(player); go(player, { position: Number(player.slider.value) }); };
   player.jump = el("input", "jump"); player.jump.type = "text"; player.jump.inputMode = "numeric";
-  player.jump.onkeydown = (e) => { if (e.key === "Enter") jump(player); };
+  player.jump.onkeydown = (e) => { if (e.key === "Enter") { jump(player); if (!player.jump.hasAttribute("aria-invalid")) player.jump.blur(); } };
   player.unit = el("select"); player.speed = el("select");
-  for (const name of ["unit", "speed"]) player[name].onchange = () => { player[`chosen_${name}`] = player[name].value; };
+  for (const name of ["unit", "speed"]) {
+    const select = player[name];
+    select.onpointerdown = () => { select.dataset.by = "pointer"; }; select.onkeydown = () => { select.dataset.by = "keys"; };
+    select.onchange = () => { player[`chosen_${name}`] = select.value; if (select.dataset.by === "pointer") select.blur(); };
+  }
   const help = el("button", "help", "?"), keys = el("dl", "keys"); help.type = "button"; keys.hidden = true;
   help.onclick = (e) => { keys.hidden = !keys.hidden; attr(help, "aria-expanded", String(!keys.hidden)); if (e.detail > 0) help.blur(); };
   const choose = el("span", "choose"); choose.append(player.unit, player.speed, help);
@@ -148,6 +154,7 @@ function icon(name) {
 
 function press(player, event, help) {
   const target = event.composedPath()[0];
+  if (!player.root && performance.now() - player.gone > BETWEEN_MOUNTS_MS) return; // another page is open
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !target.matches || target.matches(EDITORS)) return;
   if (document.querySelector("[role=dialog]")) return;
   const arrows = { ArrowLeft: event.shiftKey ? "step_back" : "back", ArrowRight: event.shiftKey ? "step_forward" : "forward", Home: "first", End: "last" }[event.key];
@@ -158,6 +165,7 @@ function press(player, event, help) {
 }
 
 function picture(root, player) {
+  if (!root) return;
   const { data } = player, { words } = data, at = known(player, goal(player)) ?? data.last, atEnd = at >= data.last;
   attr(root, "role", "group"); attr(root, "aria-label", words.group); attr(root, "data-busy", player.underWay !== null);
   for (const button of root.querySelector(".buttons").children) {
@@ -198,15 +206,18 @@ function address(player, wanted) {
   const now = performance.now(); player.since ??= now;
   const moved = ["step", "sub"].some((name) => url.searchParams.get(name) !== new URL(location.href).searchParams.get(name));
   const rested = moved && history.state?.moment && !player.playing && !player.returning && now - player.since > REST_MS;
-  const state = { ...history.state, moment: wanted.step === undefined ? null : [wanted.step, wanted.sub] };
+  const state = { ...history.state, moment: wanted.step === undefined ? null : [wanted.example, wanted.step, wanted.sub] };
   history[rested ? "pushState" : "replaceState"](state, "", url);
   if (moved) player.since = now;
   player.returning = false;
 }
 // Back and Forward of the browser: the moment that the entry was made for.
 function revisit(player, moment) {
-  const { ends } = player.data ?? {};
-  if (!moment || !ends || moment[0] > ends.length) return false;
+  const { ends, address: here } = player.data ?? {}, [example, step, sub] = moment ?? [];
+  if (!moment || !ends || example !== here?.example || step > ends.length) return false;
   stop(player); player.returning = true;
-  return go(player, { position: (moment[0] ? ends[moment[0] - 1] : 0) + moment[1] });
+  return go(player, { position: (step ? ends[step - 1] : 0) + sub });
 }
+// Whoever has chosen something goes on with the keys: what was chosen with keeps them no longer.
+document.addEventListener("click", (e) => { if (e.detail > 0 && e.target.closest?.("[role=radiogroup], [data-testid=stButtonGroup]")) setTimeout(release); }, { signal: renewed("release") });
+function release() { if (document.activeElement?.matches?.("button, [role=radio]")) document.activeElement.blur(); }

@@ -6,12 +6,11 @@ from typing import Any
 
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
-from views.figures.selection import Selection
-from views.text import Text
+from views.figures.selection import NOTHING, Selection
+from views.text import Text, quoted
 
 LIVE = "live"  # in the address of a page that has a live run, which its reload ends
 MAX_DIGITS = 15
-MAX_QUOTED = 40
 
 
 def address(example: str, trace: Trace, cursor: Cursor, *, is_recorded: bool) -> dict[str, Any]:
@@ -28,10 +27,24 @@ def chosen(selection: Selection, lens: str | None) -> dict[str, Any]:
     return {**selection.named(), **({"lens": lens} if lens else {})}
 
 
-def read_lens(params: Mapping[str, str], lenses: Sequence[str]) -> str:
-    """A lens that does not exist costs nothing: the first is open."""
-    given = params.get("lens", "")
-    return given if given in lenses else lenses[0]
+def read_choice(
+    params: Mapping[str, str], lenses: Sequence[str], trace: Trace, text: Text
+) -> tuple[Selection, str, str | None]:
+    """What is selected, the open lens, and a sentence about what does not exist in this run."""
+    state = trace.at(trace.last)
+    selection, lens = Selection.from_browser(params), params.get("lens", lenses[0])
+    block_id, request = selection.block_id, state.requests.get(selection.request_id or "")
+    is_wrong = {
+        "block": "block" in params and (block_id is None or block_id >= state.num_blocks),
+        "request": selection.request_id is not None and request is None,
+        "token": request is not None and (selection.token or 0) >= request.num_tokens,
+        "lens": lens not in lenses,
+    }
+    wrong = next((name for name, is_so in is_wrong.items() if is_so), None)
+    if is_wrong["block"] or is_wrong["request"] or is_wrong["token"]:
+        selection = NOTHING
+    complaint = wrong and text("notice.choice", name=wrong, given=quoted(params[wrong]))
+    return selection, lens if lens in lenses else lenses[0], complaint or None
 
 
 def read_cursor(
@@ -72,8 +85,3 @@ def _whole_number(given: str) -> int | None:
         return None
     number = int(match[2]) if len(match[2]) <= MAX_DIGITS else 10**MAX_DIGITS
     return -number if match[1] == "-" else number
-
-
-def quoted(given: str) -> str:
-    """The start of what was given, letter by letter."""
-    return given if len(given) <= MAX_QUOTED else given[:MAX_QUOTED] + "…"

@@ -18,9 +18,8 @@ from engine.core.contiguous import (
     Usage,
 )
 from engine.core.contiguous_replay import Frame, Replay
-from views.figures.address import quoted
 from views.figures.lives import MAX_MODEL_LEN, TABLES, Lengths
-from views.text import Text
+from views.text import Text, quoted
 
 RUN = "run"
 SOURCES = (*TABLES, RUN)

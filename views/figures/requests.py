@@ -8,7 +8,7 @@ from engine.trace.state import State
 from views.figures.moment import ROOMY_BLOCKS, Moment
 from views.figures.request_tokens import blocks, token_spans
 from views.figures.tokens import drawn_runs as drawn_runs
-from views.text import Text
+from views.text import Text, quoted
 from views.theme import TOKEN_STATES
 
 MAX_CARDS = 24
@@ -168,4 +168,4 @@ def bytes_words(shared: Iterable[str], text: Text) -> str:
     found = next((character[0] for character in shared if character), None)
     if found is None:
         return ""
-    return text("requests.bytes", bytes=found.encode().hex(" ").upper(), character=found)
+    return text("requests.bytes", bytes=found.encode().hex(" ").upper(), character=quoted(found))

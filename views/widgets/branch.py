@@ -39,8 +39,8 @@ def branch_button(run: Run, branch: Branch, *, has_changes: bool) -> None:
         session.text()("branch.go", step=step),
         key="branch",
         disabled=run.live is None and not has_changes,
-        on_click=session.branch,
-        args=(branch,),
+        on_click=session.ask,
+        args=("branched", branch),
     )
 
 

@@ -33,8 +33,8 @@ def settings(run: Run) -> None:
             key="apply",
             type="primary",
             disabled=not changed,
-            on_click=session.apply,
-            args=(Restart(changed),),
+            on_click=session.ask,
+            args=("applied", Restart(changed)),
         )
         branch_button(run, branch, has_changes=bool(changed))
         if run.live is not None and run.trace.num_steps:
@@ -45,8 +45,8 @@ def _clear(run: Run, text: Text) -> None:
     st.button(
         text("settings.clear"),
         key="clear",
-        on_click=session.apply,
-        args=(Restart({}, []),),
+        on_click=session.ask,
+        args=("applied", Restart({}, [])),
         help=text(
             "settings.clear_hint",
             requests=text.count("count.requests", _num_requests(run)),

@@ -71,10 +71,10 @@ def _pool(run: Run, moment: Moment, text: Text) -> None:
         has_cache = run.config.enable_prefix_caching
         reset = reset_button(text, has_cache=has_cache, is_past=_is_past(run))
     linked("pool", pool(moment, text, reset=reset), moment, "reset")
-    if selected is not None and session.choices().lens != "block":
-        linked("block", block(moment, text, selected=selected), moment, "lens")
     linked("queue", queue(moment, text, lit=_lit_blocks(moment)), moment)
     linked("tables", tables(moment, text, lit=_lit_blocks(moment)), moment)
+    if selected is not None and session.choices().lens != "block":  # last: nothing moves for it
+        linked("block", block(moment, text, selected=selected), moment, "lens")
 
 
 def _lit_blocks(moment: Moment) -> tuple[int, ...]:
@@ -94,7 +94,7 @@ def _time(run: Run, text: Text) -> None:
     )
     payload["sequence"] = chosen.sequence
     payload["address"] = address(
-        chosen.example, run.trace, chosen.cursor, is_recorded=run.live is None
+        chosen.example, run.trace, chosen.cursor, is_recorded=run.is_recorded
     ) | address_of_choice(chosen.selection, chosen.lens if chosen.lens != LENSES[0] else None)
     sent = {f"on_{what}_change": partial(session.note, "transport", what) for what in TIME_SENDS}
     piece("transport", payload, **sent)
