@@ -239,3 +239,31 @@ def test_a_character_across_tokens_is_known_whole_in_a_window_of_rows():
     request.added = added
     drawn = _tokens(share._replace(request=request), 21, 23)
     assert drawn == [[[["A0", "bytes"]], 21, ""], ["b", 22, ""]]
+
+
+def test_who_has_no_row_while_schedule_goes_on_may_still_get_some():
+    """Step 3 of the A-O example: request0 is scheduled first, then request1 is looked up."""
+    trace = golden_trace("doc_example")
+
+    def note(sub_step, request_id="request1"):
+        chosen = Selection(request_id=request_id)
+        return batch(trace, Cursor(3, sub_step), TEXT, selection=chosen)["note"]
+
+    assert note(3).startswith("request1 has no row yet, and schedule() still goes on")
+    assert note(7) == note(3)
+    assert note(8) == ""
+
+
+@pytest.mark.parametrize("name", ["doc_example", "preempt_multi_victims", "priority_unschedule"])
+def test_no_row_in_this_step_is_said_only_of_those_who_get_none(name):
+    trace = golden_trace(name)
+    for position in range(trace.num_positions):
+        cursor = trace.cursor_at(position)
+        state = trace.at(cursor)
+        for request_id in state.requests if state.in_step and state.scheduled else ():
+            chosen = Selection(request_id=request_id)
+            note = batch(trace, cursor, TEXT, selection=chosen).get("note", "")
+            if "has no row in this step" in note:
+                assert request_id not in trace.at(trace.after_schedule(cursor.step)).scheduled
+            elif "has no row yet" in note:
+                assert not state.is_scheduled

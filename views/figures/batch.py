@@ -90,11 +90,18 @@ def _note(state: State, place: Place, selection: Selection, text: Text) -> str:
     if request_id is None or request_id not in state.requests:
         return ""
     if not place.is_chosen:
-        return text("batch.not_in", request=request_id)
+        key = "batch.not_in_yet" if _may_still_come(state, request_id) else "batch.not_in"
+        return text(key, request=request_id)
     if token is None or token == place.position:
         return ""
     where = "batch.token_before" if token < place.share.start else "batch.token_after"
     return text(where, request=request_id, token=token)
+
+
+def _may_still_come(state: State, request_id: str) -> bool:
+    """While schedule() goes on. Once it has preempted somebody, it admits nobody any more."""
+    is_open = request_id in state.running or (request_id in state.waiting and not state.preempted)
+    return is_open and not state.is_scheduled
 
 
 def _summary(state: State, shares: Sequence[Share], text: Text) -> str:

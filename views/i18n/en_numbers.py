@@ -63,6 +63,7 @@ MESSAGES: dict[str, str] = {
     "batch.more_requests.one": "{n:,} request more, from row {first}",
     "batch.more_requests.other": "{n:,} requests more, from row {first}",
     "batch.not_in": "{request} has no row in this step; shown is the first request.",
+    "batch.not_in_yet": "{request} has no row yet, and schedule() still goes on; shown is the first request.",
     "batch.token_before": "Token {token} of {request} was computed before this step; shown is the last row of {request}.",
     "batch.token_after": "Token {token} of {request} comes in a later step; shown is the last row of {request}.",
     "batch_kind.new": "new",
