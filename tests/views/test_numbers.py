@@ -120,6 +120,29 @@ def test_a_number_follows_the_cursor_inside_a_step():
     assert [rows["hit_rate"]["value"] for rows in (before, after)] == ["–", "–"], "at a step's end"
 
 
+def test_blocks_taken_for_an_admission_are_as_full_as_they_will_be():
+    """request2: 29 tokens, a hit of 12 in three blocks, then five more."""
+    trace = golden_trace("doc_example")
+    counted = [numbers_of(trace.at(Cursor(6, sub_step))) for sub_step in range(3, 9)]
+    slots = [(numbers.num_empty_slots, numbers.num_held_slots) for numbers in counted]
+    assert slots == [(0, 0), (0, 12), *[(3, 32)] * 4]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_empty_slots_never_outgrow_the_tables_inside_schedule(name):
+    """Nobody who is in the middle of its admission has empty blocks: it takes what it will fill."""
+    trace = golden_trace(name)
+    for position in range(trace.num_positions):
+        state = trace.at(trace.cursor_at(position))
+        counted = numbers_of(state)
+        assert 0 <= counted.num_empty_slots <= counted.num_held_slots
+        if state.in_step and not state.is_scheduled:
+            for id_ in state.waiting:
+                request = state.requests[id_]
+                empty = module._num_empty_slots(state, request)
+                assert empty < max(state.group_block_sizes) * len(state.groups)
+
+
 def test_the_lookups_of_preempted_requests_stand_apart_all_through_the_run():
     trace = golden_trace("preempt_resume_hit")
     assert "preempted_hit_rate" in rows_at("preempt_resume_hit", Cursor(0, 0))

@@ -82,11 +82,18 @@ def numbers_of(state: State) -> StepNumbers:
         num_scheduled_tokens=sum(row.num_scheduled_tokens for row in rows),
         token_budget=state.token_budget,
         num_held_slots=_num_held_slots(state),
-        num_empty_slots=sum(_num_empty_slots(state, state.requests[id_]) for id_ in state.running),
+        num_empty_slots=sum(_num_empty_slots(state, request) for request in _holding(state)),
         num_usable_blocks=state.num_blocks - 1,
         max_num_seqs=state.config["max_num_seqs"],
         **{name: getattr(state.stats, name) for name in COUNTED},
     )
+
+
+def _holding(state: State) -> list[RequestState]:
+    """Who holds blocks: all that run, and in schedule() who is in the middle of its admission."""
+    in_line = state.waiting if state.in_step and not state.is_scheduled else []
+    requests = (state.requests[request_id] for request_id in [*state.running, *in_line])
+    return [request for request in requests if any(request.block_tables)]
 
 
 def _num_held_slots(state: State) -> int:
@@ -94,7 +101,7 @@ def _num_held_slots(state: State) -> int:
     sizes: tuple[int, ...] = state.group_block_sizes
     if len(set(sizes)) == 1:
         return state.num_used_blocks * sizes[0]
-    tables = [state.requests[id_].block_tables for id_ in state.running]
+    tables = [request.block_tables for request in _holding(state)]
     return sum(
         size * len({id_ for table in tables for id_ in table[group_id]} - {NULL_BLOCK_ID})
         for group_id, size in enumerate(sizes)
@@ -102,16 +109,18 @@ def _num_held_slots(state: State) -> int:
 
 
 def _num_empty_slots(state: State, request: RequestState) -> int:
-    row = state.scheduled.get(request.request_id)
-    computed = request.num_computed_tokens
-    if row is not None and not state.is_scheduled:
+    row, computed = state.scheduled.get(request.request_id), request.num_computed_tokens
+    is_deciding = state.in_step and not state.is_scheduled
+    if row is not None and is_deciding:
         computed = row.num_computed_tokens + row.num_scheduled_tokens
-    sizes = state.group_block_sizes
-    return sum(
-        len(table) * size - computed
-        for table, size in zip(request.block_tables, sizes, strict=True)
-        if table
-    )
+    num_known = request.num_tokens + len(request.spec_token_ids)
+    num_empty = 0
+    for table, size in zip(request.block_tables, state.group_block_sizes, strict=True):
+        left = len(table) * size - computed
+        if is_deciding and row is None and left >= size:  # taken just now, for tokens that it has
+            left = max(0, len(table) * size - num_known)
+        num_empty += left if table else 0
+    return num_empty
 
 
 class RunNumbers:
