@@ -14,6 +14,8 @@ from views.widgets.settings import settings
 from views.widgets.stage import stage
 from views.widgets.until import until
 
+PANEL_HEIGHT = 300  # pixels; more scrolls inside, so that the stage stays in sight
+
 
 def render() -> None:
     framed(_page, session.text())
@@ -100,7 +102,7 @@ def _settings() -> None:
             st.rerun()
         run = session.run()
         if run is not None:
-            with st.container(border=True):
+            with st.container(border=True, height=PANEL_HEIGHT):
                 settings(run)
 
     framed(draw, session.text())
