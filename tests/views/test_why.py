@@ -245,3 +245,11 @@ def test_the_field_says_how_to_type():
     assert ask_hint(None, TEXT).startswith("Type a prompt")
     form = ask_form(TEXT, hint="", typed="{x}", mode=None)
     assert form["text"] == "{x}"
+
+
+def test_an_empty_cache_is_that_of_the_lookup_and_not_of_the_moment_shown():
+    trace = run(request("early", range(1, 9)), request("late", range(20, 29), step=3))
+    (admitted,) = lens(trace, trace.last, "early")["case"]["reasons"]
+    assert admitted["text"].startswith("The cache held no hash at its lookup in step 0")
+    (waits,) = lens(trace, Cursor(0, 1), "early")["case"]["reasons"]
+    assert waits["text"].startswith("The cache holds no hash at this moment")

@@ -10,6 +10,8 @@ from views.figures.moment import block_state, short_hash
 from views.figures.node_label import COLUMNS, Label, NodeLabels, columns_of, cut
 from views.figures.prefix_forest import Link, Node, PrefixForest, Root, link_hash, link_node
 from views.figures.prefix_walk import Walk
+from views.figures.side_by_side import drawn as drawn_text
+from views.figures.side_by_side import looks_alike, spelled_part
 from views.figures.tree_layout import FOLD, HASH, REST, Drawn
 from views.text import Text
 
@@ -78,18 +80,32 @@ def node_size(payload: Payload) -> tuple[int, int]:
 def _root(sheet: Sheet, drawn: Drawn, text: Text, none_hash: str) -> Payload:
     root, groups = drawn.nodes[0], sheet.state.groups
     assert isinstance(root, Root)
-    keys = [text("tree.lora", name=root.lora_name)] if root.lora_name else []
-    keys += [text("tree.salt", salt=root.cache_salt)] if root.cache_salt else []
+    roots = [each.nodes[0] for each in sheet.drawn if isinstance(each.nodes[0], Root)]
+    names = _told_apart(root.lora_name, [each.lora_name for each in roots])
+    salts = _told_apart(root.cache_salt, [each.cache_salt for each in roots])
+    short_keys, keys = (
+        [text("tree.lora", name=name)] * bool(name) + [text("tree.salt", salt=salt)] * bool(salt)
+        for name, salt in zip(names, salts, strict=True)
+    )
     label = text("tree.none_hash")
     if len(groups) > 1:
         label = text("tree.group", group=root.group_id, type=groups[root.group_id]["type"])
-    below = ", ".join(keys) or (f"#{short_hash(none_hash)}" if none_hash else "")
+    below = ", ".join(short_keys) or (f"#{short_hash(none_hash)}" if none_hash else "")
     words = ", ".join(keys) or text("tree.no_keys")
     return {
         "k": repr(tuple(root)),
         **_words(label, below),
         "title": text("tree.root", hash=none_hash or "?", keys=words, group=root.group_id),
     }
+
+
+def _told_apart(own: str | None, every: Iterable[str | None]) -> tuple[str, str]:
+    """For the node, and to read on: code points where another root's looks the same."""
+    if not own:
+        return "", ""
+    twins = (each for each in every if each and each != own and looks_alike(each, own))
+    part = spelled_part(own, next(twins, own))
+    return (f"…{part}", f"{drawn_text(own)} ({part})") if part else (drawn_text(own),) * 2
 
 
 def _hash(sheet: Sheet, link: Link, label: Label) -> Payload:

@@ -102,7 +102,8 @@ def case(state: State, miss: Miss, subject: Subject, text: Text) -> dict[str, An
         theirs = subject if other is None else subject_of(other, at + 1)
         return token_word(theirs, at, parting.other_token_id)
 
-    teller = Teller(subject.name, token, text)
+    step = None if miss.is_forecast else _lookup_step(state, miss.request_id or "")
+    teller = Teller(subject.name, token, text, step)
     told = [words(reason, teller) for reason in miss.reasons]
     parting = parting_of(miss)
     shown: dict[str, Any] = {

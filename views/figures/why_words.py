@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from engine.questions import reasons
 from engine.questions.miss import Miss
 from engine.questions.reasons import Parting, Reason
+from views.figures.side_by_side import looks_alike, side_by_side
 from views.text import Text
 
 
@@ -24,6 +25,7 @@ class Teller(NamedTuple):
     name: str  # whom the verdict is about
     token: Callable[[Parting, bool], str]  # the token of one side, own or not, as drawn
     text: Text
+    lookup_step: int | None = None  # None: as if the cache were asked now
 
 
 def words(reason: Reason, teller: Teller) -> Words:
@@ -55,7 +57,9 @@ def _shorter(reason: reasons.ShorterThanBlock, teller: Teller) -> Words:
 
 
 def _nothing(_: reasons.NothingCached, teller: Teller) -> Words:
-    return Words(teller.text("why.NothingCached"), teller.text("why.NothingCached.do"))
+    text, step = teller.text, teller.lookup_step
+    key = "why.NothingCached.now" if step is None else "why.NothingCached"
+    return Words(text(key, step=step), text("why.NothingCached.do"))
 
 
 def _no_shared_prefix(reason: reasons.NoSharedPrefix, teller: Teller) -> Words:
@@ -65,20 +69,18 @@ def _no_shared_prefix(reason: reasons.NoSharedPrefix, teller: Teller) -> Words:
 
 
 def _diverges(reason: reasons.Diverges, teller: Teller) -> Words:
-    text, (other, at, _, theirs) = teller.text, reason.parting
+    text, (other, at, own, theirs) = teller.text, reason.parting
     advice = text("why.Diverges.do")
     block, count = reason.block_index, reason.num_blocks_behind
     if theirs is None:
         ended = text.count("why.Diverges.ended", count, other=other, last=at - 1, block=block)
         return Words(ended, advice)
+    ours, there = teller.token(reason.parting, True), teller.token(reason.parting, False)
+    if looks_alike(ours, there):
+        ours = text("why.token_of_id", token=ours, id=own)
+        there = text("why.token_of_id", token=there, id=theirs)
     sentence = text.count(
-        "why.Diverges",
-        count,
-        other=other,
-        at=at,
-        ours=teller.token(reason.parting, True),
-        theirs=teller.token(reason.parting, False),
-        block=block,
+        "why.Diverges", count, other=other, at=at, ours=ours, theirs=there, block=block
     )
     return Words(sentence, advice)
 
@@ -103,12 +105,13 @@ def _other_keys(reason: reasons.OtherKeys, teller: Teller) -> Words:
     else:
         key, advice = "why.OtherKeys.salt", text("why.OtherKeys.salt_do")
         ours, theirs = reason.cache_salt, reason.other_cache_salt
+    shown = side_by_side(ours or "", theirs or "")
     sentence = text.count(
         key,
         reason.num_shared_tokens,
         other=reason.request_id,
-        ours=f"“{ours}”" if ours else none,
-        theirs=f"“{theirs}”" if theirs else none,
+        ours=shown[0] if ours else none,
+        theirs=shown[1] if theirs else none,
     )
     return Words(sentence, advice)
 

@@ -28,7 +28,8 @@ MESSAGES: dict[str, str] = {
     "why.ShorterThanBlock.one": "{n} token does not fill a block of {size}, and only full blocks have hashes.",
     "why.ShorterThanBlock.other": "{n} tokens do not fill a block of {size}, and only full blocks have hashes.",
     "why.ShorterThanBlock.do": "Nothing is wrong: to be shared, a start must be {size} tokens or longer.",
-    "why.NothingCached": "The cache holds no hash at this moment, so there is nothing to hit.",
+    "why.NothingCached": "The cache held no hash at its lookup in step {step}, so there was nothing to hit.",
+    "why.NothingCached.now": "The cache holds no hash at this moment, so there is nothing to hit.",
     "why.NothingCached.do": "Whoever comes first computes; whoever follows with the same start hits.",
     "why.NoSharedPrefix.one": "Its first token is already another: {n} other request is known, and it does not begin like this.",
     "why.NoSharedPrefix.other": "Its first token is already another: {n} other requests are known, and none begins like this.",
@@ -98,6 +99,7 @@ MESSAGES: dict[str, str] = {
     "why.folded.behind.other": "{n} more blocks not looked at",
     "why.sides": "Token by token, around token {at}",
     "why.side_ends": "ends here",
+    "why.token_of_id": "{token} (id {id})",
     "why.token": "token {i}, id {id}",
     # Why is nothing moving
     "why.line": "Why is nothing moving?",
