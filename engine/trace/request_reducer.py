@@ -222,7 +222,7 @@ def _finish(state: State, request_id: str, reason: str) -> None:
     (state.running if request.status == "RUNNING" else state.waiting).remove(request_id)
     request.status, request.finish_reason = FINISHED_STATUS[reason], reason
     request.spec_token_ids = ()
-    request.finished_step = state.step
+    request.finished_step = state.step + state.is_updated  # between two steps: of the next one
 
 
 def _grow(log: list[T], length: int, gained: Sequence[T]) -> list[T]:

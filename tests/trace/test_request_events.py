@@ -195,3 +195,12 @@ def test_stats_of_steps_add_up() -> None:
     )
     assert state.step_stats == PrefixCacheStats(queries=4, hits=2)
     assert state.stats == PrefixCacheStats(requests=1, queries=10, hits=2)
+
+
+def test_an_abort_belongs_to_the_step_in_whose_list_it_stands() -> None:
+    between = fold([*STEP_0, RequestAborted("A", 1, ok=True), BlocksFreed("A", (2, 1))])
+    assert between.requests["A"].finished_step == 1
+    mid = fold([*LONE[:10], RequestAborted("A", 0, ok=True, phase="mid"), BlocksFreed("A", (2, 1))])
+    assert mid.requests["A"].finished_step == 0
+    at_once = fold([*added("A", LONE_PROMPT), RequestAborted("A", 0, ok=True)])
+    assert at_once.requests["A"].finished_step == 0
