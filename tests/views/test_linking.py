@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from engine.trace.events import BlocksFreed, BlocksTouched
+from engine.trace.events import BlocksFreed, BlocksTouched, RequestAborted
 from engine.trace.header import TraceHeader
 from engine.trace.state import NULL_BLOCK_ID, Cursor
 from engine.trace.trace import Trace
@@ -182,6 +182,34 @@ def test_a_card_says_what_is_left_to_compute_and_to_make():
     assert done["word"] == "finished: length"
     assert "max_tokens" in done["why"]
     assert done["facts"][-1][1] == "ended in step 4"
+
+
+@pytest.mark.parametrize("name", ["abort_mix", "fuzz_02", "fuzz_12"])
+def test_a_card_names_the_step_in_whose_list_the_abort_stands(name):
+    trace = golden_trace(name)
+    named = 0
+    for cursor in cursors(trace, RequestAborted):
+        event = trace.events(cursor.step, cursor.sub_step - 1)[0]
+        if isinstance(event, RequestAborted) and event.ok:
+            cards = requests(moment_at(trace, cursor), TEXT)["cards"]
+            card = next(card for card in cards if card["id"] == event.request_id)
+            assert card["word"] == "aborted"
+            assert card["facts"][-1][1] == f"ended in step {cursor.step}"
+            named += 1
+    assert named
+
+
+def test_before_the_first_request_the_cards_say_when_it_arrives():
+    config = {"block_size": 4, "num_blocks": 9, "max_num_batched_tokens": 8, "max_num_seqs": 4}
+    trace = run(config, ("late", 2, [1, 2, 3], 1))
+    says = [
+        requests(moment_at(trace, cursor), TEXT)["empty"] for cursor in (Cursor(0, 0), Cursor(1, 1))
+    ]
+    assert says == ["No request yet: the first arrives in step 2."] * 2
+    assert requests(moment_at(trace, trace.last), TEXT)["empty"] == ""
+    nobody = Trace(trace.header)
+    empty = requests(moment_at(nobody, nobody.last), TEXT)["empty"]
+    assert empty == "No request yet. Add a prompt above, or start an example."
 
 
 @pytest.mark.parametrize("name", ["hybrid_full_sliding", "hybrid_block_sizes", "sliding_window"])

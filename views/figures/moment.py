@@ -24,6 +24,7 @@ class Moment(NamedTuple):
     state: State
     events: Sequence[Event] = ()  # of the sub-step that ends here
     before: State | None = None  # where that sub-step began, if it moved blocks in the free queue
+    first_arrival: int | None = None  # the step of the run's first request, while none is there
 
     @property
     def touched_blocks(self) -> frozenset[int]:
@@ -37,7 +38,15 @@ def moment_at(trace: Trace, cursor: Cursor) -> Moment:
     happened = trace.events(cursor.step, cursor.sub_step - 1) if cursor.sub_step else []
     moves = any(isinstance(event, QUEUE_EVENTS) for event in happened)
     before = trace.at(Cursor(cursor.step, cursor.sub_step - 1)) if moves else None
-    return Moment(trace.at(cursor), tuple(happened), before)
+    state = trace.at(cursor)
+    return Moment(state, tuple(happened), before, None if state.requests else _first_arrival(trace))
+
+
+def _first_arrival(trace: Trace) -> int | None:
+    for step in range(trace.num_steps):
+        if any(isinstance(event, events.RequestAdded) for event in trace.step_events(step)):
+            return step
+    return None
 
 
 def num_finished_steps(trace: Trace) -> int:

@@ -48,7 +48,7 @@ def requests(
     return {
         "title": text("requests.title"),
         "cards": cards,
-        "empty": "" if shown else text("requests.empty"),
+        "empty": "" if shown else _nobody(moment, text),
         "more": text.count("rows.more", hidden) if hidden else "",
         "legend": [[name, text.named("token_state", name)] for name in TOKEN_STATES],
         "legend_output": text("requests.output"),
@@ -59,6 +59,12 @@ def requests(
         "unfold_hint": text("requests.unfold_hint"),
         "roomy": state.num_blocks <= ROOMY_BLOCKS,
     }
+
+
+def _nobody(moment: Moment, text: Text) -> str:
+    if moment.first_arrival is None:
+        return text("requests.empty")
+    return text("requests.to_come", step=moment.first_arrival)
 
 
 def _shown(state: State) -> list[RequestState]:
