@@ -87,7 +87,7 @@ def spotlight(state: State, selection: Selection) -> Spotlight:
         return Spotlight()
     if selection.token is not None:
         return _of_token(state, request, selection.token)
-    return _of_request(request)
+    return _of_request(state, request)
 
 
 def block_of(state: State, selection: Selection) -> int | None:
@@ -120,12 +120,14 @@ def _of_block(state: State, block_id: int | None) -> Spotlight:
 
 
 def _spans_in_block(state: State, holders: Iterable[str], block_id: int) -> Iterable[Span]:
+    """As far as there are tokens: drafts may have taken blocks beyond the last one."""
     for request_id in holders:
-        for group_id, table in enumerate(state.requests[request_id].block_tables):
+        request = state.requests[request_id]
+        for group_id, table in enumerate(request.block_tables):
             size = state.group_block_sizes[group_id]
             for index, held in enumerate(table):
-                if held == block_id:
-                    yield request_id, index * size, (index + 1) * size
+                if held == block_id and index * size < request.num_tokens:
+                    yield request_id, index * size, min((index + 1) * size, request.num_tokens)
 
 
 def _of_hash(state: State, block_hash: str | None) -> Spotlight:
@@ -133,20 +135,35 @@ def _of_hash(state: State, block_hash: str | None) -> Spotlight:
         return Spotlight()
     keys = [cache_key(block_hash, group_id) for group_id in range(len(state.groups))]
     blocks = tuple(id_ for key in keys for id_ in state.cached.get(key, ()))
-    size = state.block_size
-    spans = []
+    spans = tuple(_spans_of_hash(state, block_hash))
+    if not blocks and not spans:
+        return Spotlight()
+    return Spotlight(blocks, (block_hash,), tuple(id_ for id_, _, _ in spans), spans)
+
+
+def _spans_of_hash(state: State, block_hash: str) -> Iterable[Span]:
+    """A hash of a group with larger blocks is several of a chain's (SEMANTICS 3)."""
     for request_id, request in state.requests.items():
-        if block_hash in request.block_hashes:
-            index = request.block_hashes.index(block_hash)
-            spans.append((request_id, index * size, (index + 1) * size))
-    return Spotlight(blocks, (block_hash,), tuple(id_ for id_, _, _ in spans), tuple(spans))
+        chain = request.block_hashes
+        digits = len(chain[0]) if chain else len(block_hash)
+        first, factor = block_hash[:digits], len(block_hash) // digits
+        index = chain.index(first) if first in chain else 0
+        if "".join(chain[index : index + factor]) == block_hash:
+            start, stop = index * state.block_size, (index + factor) * state.block_size
+            yield request_id, start, stop
 
 
-def _of_request(request: RequestState) -> Spotlight:
+def _of_request(state: State, request: RequestState) -> Spotlight:
     tables = dict.fromkeys(id_ for table in request.block_tables for id_ in table)
     tables.pop(NULL_BLOCK_ID, None)
-    hashes = dict.fromkeys(request.block_hashes)
+    hashes = dict.fromkeys([*request.block_hashes, *_hashes_in(state, tables)])
     return Spotlight(tuple(tables), tuple(hashes), (request.request_id,))
+
+
+def _hashes_in(state: State, block_ids: Iterable[int]) -> Iterable[str]:
+    """Those of groups with larger blocks stand in no chain."""
+    if any(size != state.block_size for size in state.group_block_sizes):
+        yield from filter(None, (state.blocks[id_].block_hash for id_ in block_ids))
 
 
 def _of_token(state: State, request: RequestState, token: int) -> Spotlight:
@@ -158,6 +175,6 @@ def _of_token(state: State, request: RequestState, token: int) -> Spotlight:
         if index < len(table) and table[index] != NULL_BLOCK_ID:
             held.append(table[index])
     place = token // state.block_size
-    hashes = request.block_hashes[place : place + 1]
+    hashes = dict.fromkeys([*request.block_hashes[place : place + 1], *_hashes_in(state, held)])
     span = (request.request_id, token, token + 1)
     return Spotlight(tuple(held), tuple(hashes), (request.request_id,), (span,))
