@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
-NOW = "li[data-when=now] .words"
+NOW = "li[data-when=now] .words >> nth=-1"  # where the stage is drawn anew, the new one is the last
 MODEL_MS = 90_000
 
 
