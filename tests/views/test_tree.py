@@ -5,50 +5,10 @@ import random
 
 import pytest
 
-from engine.trace.header import TraceHeader
-from engine.trace.state import Cursor
-from engine.trace.trace import Trace
-from engine.workload import ScriptedRun, parse_workload
 from tests.views.runs import NAMES, golden_trace, moments
-from views.figures.moment import moment_at
-from views.figures.node_label import columns_of, cut
+from tests.views.trees import TEXT, doc_tree, last_tree, run
 from views.figures.selection import Selection
 from views.figures.tree import tree
-from views.figures.tree_layout import GAP_X, GAP_Y, Drawn, boxes
-from views.text import Text
-
-TEXT = Text("en")
-
-
-def after(trace, step, kind):
-    """The moment just after the first event of this kind in the step."""
-    for sub_step in range(trace.num_sub_steps(step)):
-        if any(type(event).__name__ == kind for event in trace.events(step, sub_step)):
-            return moment_at(trace, Cursor(step, sub_step + 1))
-    raise AssertionError(f"no {kind} in step {step}")
-
-
-def doc_tree(step, kind, **chosen):
-    trace = golden_trace("doc_example")
-    return tree(after(trace, step, kind), TEXT, trace=trace, selection=Selection(**chosen))
-
-
-def run(prompts, **config):
-    requests = [
-        {"id": f"r{i}", "arrival_step": i, "prompt": prompt, "output": [7], **options}
-        for i, (prompt, options) in enumerate(prompts)
-    ]
-    settings = {"max_num_batched_tokens": 8192, "max_model_len": 8192, **config}
-    workload = parse_workload({"name": "tree", "config": settings, "requests": requests})
-    trace = Trace(TraceHeader(config=workload.config.to_mapping()))
-    for _ in ScriptedRun(workload, emit=trace.append).run():
-        pass
-    return trace
-
-
-def last_tree(trace, **chosen):
-    selection = Selection(**chosen)
-    return tree(moment_at(trace, trace.last), TEXT, trace=trace, selection=selection)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -101,13 +61,14 @@ def test_a_chosen_request_is_a_path_from_the_root_to_its_last_full_block():
     assert payload["walked"] == "request0"
 
 
-def test_a_branch_shows_its_tokens_from_where_it_differs():
-    payload = doc_tree(3, "StepEnded")
-    branches = [node for node in payload["nodes"] if node.get("place") == 2]
-    assert [node["text"] for node in branches] == ["9 10 11 12", "9 10 201 202"]
-    drawn = ["".join(text for text, _ in node["label"]) for node in branches]
-    assert drawn == ["…11 12", "…201 202"]
-    assert branches[0]["parent"] == branches[1]["parent"]
+def test_the_chain_of_whom_the_sub_step_is_about_is_to_be_in_sight():
+    payload = doc_tree(6, "BlocksCached")
+    (end,) = [node for node in payload["nodes"] if "request2" in str(node.get("requests"))]
+    assert payload["focus"] == end["k"]
+    assert end["place"] == 6
+    decoding = doc_tree(4, "TokensSampled")
+    focus = next(node for node in decoding["nodes"] if node["k"] == decoding["focus"])
+    assert [name for name, *_ in focus["requests"]] == ["request0"]
 
 
 def test_a_hash_that_is_registered_before_the_model_ran_says_so():
@@ -225,39 +186,3 @@ def test_with_caching_off_there_is_no_tree_and_a_word_why():
     payload = last_tree(golden_trace("prefix_off"))
     assert payload["nodes"] == []
     assert payload["empty"] == "enable_prefix_caching is off: no block gets a hash."
-
-
-def test_the_first_branch_goes_straight_on_and_the_others_get_rows_of_their_own():
-    drawn = [
-        Drawn("root", ("a",), -1),
-        Drawn("hash", ("b",), 0),
-        Drawn("hash", ("c",), 1),
-        Drawn("hash", ("d",), 1),
-        Drawn("hash", ("e",), 0),
-    ]
-    placed = boxes(drawn, [(50, 40), (80, 40), (60, 60), (70, 40), (90, 40)])
-    assert [box.top for box in placed] == [0, 0, 0, 60 + GAP_Y, 60 + GAP_Y + 40 + GAP_Y]
-    assert [box.left for box in placed] == [
-        0,
-        50 + GAP_X,
-        140 + 2 * GAP_X,
-        140 + 2 * GAP_X,
-        50 + GAP_X,
-    ]
-    assert [box.width for box in placed] == [50, 90, 70, 70, 90]
-
-
-@pytest.mark.parametrize(
-    ("text", "columns", "expected"),
-    [
-        ("abc", 3, "abc"),
-        ("abcd", 3, "ab…"),
-        ("你好吗", 6, "你好吗"),
-        ("你好吗", 5, "你好…"),
-        ("你好吗", 4, "你…"),
-        ("", 1, ""),
-    ],
-)
-def test_a_label_is_cut_by_how_wide_it_is_drawn(text, columns, expected):
-    assert cut(text, columns) == expected
-    assert columns_of(expected) <= columns

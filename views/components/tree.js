@@ -2,33 +2,74 @@ function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   head(root, data.title, data.summary);
   say(part(root, "sentence", "p"), data.sentence); attr(part(root, "sentence", "p"), "data-walked", data.walked);
-  const scroll = part(root, "scroll"), canvas = part(scroll, "canvas"), { nodes } = data;
-  scroll.hidden = !nodes.length; attr(root, "data-recipe", data.recipe);
+  legend(root, data.nodes.length ? data.legend : []);
+  const frame = part(root, "frame"), scroll = part(frame, "scroll"), canvas = part(scroll, "canvas"), { nodes } = data;
+  frame.hidden = !nodes.length; attr(root, "data-recipe", data.recipe);
   attr(scroll, "role", "group"); attr(scroll, "aria-label", data.title);
-  canvas.style.width = `${Math.max(0, ...nodes.map((n) => n.x + n.w))}px`;
-  canvas.style.height = `${Math.max(0, ...nodes.map((n) => n.y + tall(n)))}px`;
-  edges(canvas, nodes);
   grow(part(canvas, "nodes"), data);
+  arrange(root, canvas, data);
   rove(part(canvas, "nodes"), ".face, .block, .chip");
   say(part(root, "empty"), data.empty);
   depths(part(root, "depths"), data.depths);
-  legend(root, nodes.length ? data.legend : []);
   recipe(part(root, "recipe", "section"), data.recipe);
   link(root, data, setTriggerValue);
   onHover(root, (what) => follow(canvas, nodes, what));
-  afterwards(() => seek(scroll, data));
+  const known = trees.get(root) ?? watch(root, frame, scroll); known.data = data; known.canvas = canvas;
+  afterwards(() => { heighten(root, scroll, data); suit(root, known); seek(scroll, boxesOf(root, data), data); edgesOf(frame, scroll); });
+}
+
+const trees = new WeakMap(); // root -> what it shows, for when its width changes
+const SIDES = ["left", "right", "top", "bottom"];
+function watch(root, frame, scroll) {
+  const known = {}; trees.set(root, known);
+  for (const side of SIDES) { const edge = frame.appendChild(el("i", "cut")); attr(edge, "data-side", side); attr(edge, "aria-hidden", "true"); edge.hidden = true; }
+  scroll.onscroll = () => edgesOf(frame, scroll);
+  new ResizeObserver(() => { if (!scroll.isConnected) return; suit(root, known); edgesOf(frame, scroll); }).observe(scroll);
+  return known;
+}
+
+// As high as the lens has room, so that only one of the two scrolls; a recipe below wants its own.
+function heighten(root, scroll, data) {
+  const most = parseFloat(root.style.maxHeight), top = scroll.getBoundingClientRect().top - root.getBoundingClientRect().top + root.scrollTop;
+  const height = most && !data.recipe ? `${Math.max(150, most - top - 12)}px` : "";
+  if (scroll.style.maxHeight !== height) scroll.style.maxHeight = height;
+}
+// Wide nodes with their hashes where all columns have room, else narrow ones.
+const isNarrow = (root) => root.hasAttribute("data-narrow");
+const boxesOf = (root, data) => data.nodes.map((node) => (isNarrow(root) ? { ...node, x: node.narrow[0], w: node.narrow[1] } : node));
+const extent = (nodes) => Math.max(0, ...nodes.map((node) => node.x + node.w));
+function suit(root, { data, canvas }) {
+  const width = canvas?.parentElement.clientWidth; if (!width) return;
+  const was = isNarrow(root), room = width - 16; // its padding
+  attr(root, "data-narrow", extent(data.nodes) > room);
+  if (was !== isNarrow(root)) arrange(root, canvas, data);
+}
+function arrange(root, canvas, data) {
+  const nodes = boxesOf(root, data), bare = isNarrow(root);
+  canvas.style.width = `${extent(nodes)}px`; canvas.style.height = `${Math.max(0, ...nodes.map((n) => n.y + tall(n)))}px`;
+  edges(canvas, nodes, data.gaps[Number(bare)] / 2);
+  [...canvas.querySelector(".nodes").children].forEach((child, i) => {
+    const { x, y, w, narrow } = nodes[i];
+    child.style.cssText = `left:${x}px;top:${y}px;width:${w}px`; attr(child, "data-bare", bare && !narrow[2]);
+  });
+}
+// More of the picture lies behind an edge: it fades there, with an arrow.
+function edgesOf(frame, scroll) {
+  const { scrollLeft: x, scrollTop: y, clientWidth: w, clientHeight: h, scrollWidth, scrollHeight } = scroll;
+  const more = { left: x > 6, right: x + w < scrollWidth - 8, top: y > 6, bottom: y + h < scrollHeight - 8 };
+  frame.querySelectorAll(":scope > .cut").forEach((edge) => { edge.hidden = !more[edge.dataset.side]; });
 }
 
 const tall = (node) => 40 + 19 * ((node.requests?.length ?? 0) + (node.more_requests ? 1 : 0));
 const LINE = 20; // px from the top of a node to where its edges are
 
-function edges(canvas, nodes) {
+function edges(canvas, nodes, half) {
   const space = "http://www.w3.org/2000/svg";
   const svg = canvas.querySelector(":scope > svg") ?? canvas.appendChild(document.createElementNS(space, "svg"));
   attr(svg, "aria-hidden", "true"); attr(svg, "width", canvas.style.width); attr(svg, "height", canvas.style.height);
   sync(svg, nodes, () => document.createElementNS(space, "path"), (path, node) => {
     const from = nodes[node.parent];
-    const turn = from && from.x + from.w + 9;
+    const turn = from && from.x + from.w + half;
     attr(path, "d", from ? `M${from.x + from.w},${from.y + LINE}H${turn}V${node.y + LINE}H${node.x}` : null);
     attr(path, "data-path", node.path); attr(path, "data-state", node.state ?? node.kind);
   });
@@ -57,7 +98,6 @@ function makeNode() {
 function setNode(child, node, data) {
   const [face, held, ends] = child.children, [label, foot, , mark] = face.children;
   child.dataset.k = node.k;
-  child.style.cssText = `left:${node.x}px;top:${node.y}px;width:${node.w}px`;
   attr(child, "data-kind", node.kind); attr(child, "data-state", node.state); attr(child, "data-path", node.path); attr(child, "data-mark", node.mark?.[0]);
   attr(face, "data-hash", node.hash); attr(face, "data-select", node.hash ? "hash" : null);
   attr(face, "aria-disabled", node.hash ? null : "true");
@@ -103,16 +143,22 @@ function follow(canvas, nodes, what) {
   nodes.forEach((_, i) => { attr(paths[i], "data-follow", on.has(i)); attr(boxes[i], "data-follow", on.has(i)); });
 }
 
-// Once for each new thing to look at, and only as far as the picture itself scrolls.
-function seek(scroll, data) {
-  const node = data.nodes.find(({ k }) => k === data.focus);
-  if (scroll.dataset.focus === (data.focus ?? "")) return;
-  scroll.dataset.focus = data.focus ?? "";
+// Once for each new thing to look at, and only as far as the picture itself scrolls: the whole chain
+// up to it if there is room for that, else its end.
+function seek(scroll, nodes, data) {
+  const node = nodes.find(({ k }) => k === data.focus), key = node ? [data.focus, node.x, node.y, scroll.clientWidth].join(" ") : "";
+  if (scroll.dataset.focus === key) return;
+  scroll.dataset.focus = key;
   if (!node) return;
+  const chain = [node]; while (nodes[chain[0].parent]) chain.unshift(nodes[chain[0].parent]);
   const { scrollLeft: x, scrollTop: y, clientWidth: w, clientHeight: h } = scroll;
-  const left = node.x < x ? node.x - 40 : node.x + node.w + 20 > x + w ? node.x + node.w + 40 - w : x;
-  const top = node.y < y ? node.y - 20 : node.y + tall(node) + 12 > y + h ? node.y + tall(node) + 30 - h : y;
-  scroll.scrollTo({ left, top });
+  const across = near(x, w, chain[0].x, node.x, node.x + node.w + 16), up = Math.min(...chain.map((each) => each.y));
+  scroll.scrollTo({ left: across, top: near(y, h, up, node.y, node.y + tall(node) + 17) });
+}
+// The place nearest to `at` from where all between `first` and `end` is seen; or at least from `start` on.
+function near(at, size, first, start, end) {
+  const from = end - first <= size ? first : start - 24;
+  return from < at ? from : end > at + size ? Math.max(0, end - size) : at;
 }
 
 function depths(holder, counts) {

@@ -12,6 +12,7 @@ from views.figures.tokens import CODE, PLAIN, Piece, Run, request_pieces
 COLUMNS = 12  # of a node, in half-width characters
 MAX_TEXT = 90  # characters of all tokens of a block
 ELLIPSIS = "…"
+DIFFERS = "differs"  # beside the kind of a run: the token in which a branch differs from the others
 
 
 class NodeLabels:
@@ -26,7 +27,10 @@ class NodeLabels:
         return link.request.tokens_between(link.place * size, (link.place + 1) * size)
 
     def label(self, link: Link, first: int) -> "Label":
-        """What the node of the link shows from token `first` on."""
+        """What the node of the link shows; its token `first` is the one that makes it a branch.
+
+        What all branches share is left out where the tokens are too long for a node.
+        """
         ids = self.token_ids(link)
         start = link.place * self.state.group_block_sizes[link.group_id]
         return _label(tuple(ids), tuple(self._known(link)[start : start + len(ids)]), first)
@@ -58,18 +62,23 @@ def _label(token_ids: tuple[int, ...], token_bytes: tuple[bytes, ...], first: in
     pieces = request_pieces(token_ids, token_bytes)
     whole = "".join(text for text, _ in _joined(pieces))
     whole = whole if len(whole) <= MAX_TEXT else whole[: MAX_TEXT - 1] + ELLIPSIS
-    start = [(ELLIPSIS, PLAIN)] if first else []
-    runs = list(_cut_runs([*start, *_joined(pieces[first:])], COLUMNS))
+    runs = list(_joined(pieces, first or None))
+    if sum(columns_of(text) for text, _ in runs) > COLUMNS:
+        own = [(ELLIPSIS, PLAIN), *_joined(pieces[first:], 0)] if first else runs
+        runs = list(_cut_runs(own, COLUMNS))
     return Label(_drawn(runs), sum(columns_of(text) for text, _ in runs), whole)
 
 
-def _joined(pieces: Iterable[Piece]) -> Iterator[Run]:
+def _joined(pieces: Iterable[Piece], differs_at: int | None = None) -> Iterator[Run]:
     """All runs, with a gap between tokens that are only known by their number."""
     behind_code = False
-    for piece in pieces:
+    for place, piece in enumerate(pieces):
         if behind_code and piece.runs and piece.runs[0][1] == CODE:
             yield " ", CODE
-        yield from piece.runs
+        differs = place == differs_at
+        yield from (
+            (text, f"{kind} {DIFFERS}".strip() if differs else kind) for text, kind in piece.runs
+        )
         behind_code = bool(piece.runs) and piece.runs[-1][1] == CODE
 
 

@@ -26,7 +26,7 @@ from views.figures.prefix_forest import (
 )
 from views.figures.prefix_walk import HELD, HIT, HOLE, MISS, Walk, walk
 from views.figures.selection import NOTHING, Selection
-from views.figures.tree_layout import Wish, boxes, drawn_nodes
+from views.figures.tree_layout import GAP_X, NARROW_GAP_X, Wish, boxes, drawn_nodes
 from views.figures.tree_nodes import Sheet, node_payloads, node_size
 from views.text import Text
 
@@ -67,7 +67,8 @@ def tree(
         "sentence": walked.sentence if walked else text("tree.hint") if nodes else "",
         "walked": walked.request.request_id if walked else None,
         "nodes": nodes,
-        "focus": _focus(nodes, block_hash),
+        "focus": _focus(nodes, block_hash, _asked(moment, selection)),
+        "gaps": [GAP_X, NARROW_GAP_X],
         "empty": "" if nodes or is_large else _empty(state, text),
         "depths": _depths(counts, text) if counts and is_large else None,
         "recipe": recipe(state, trace.header, block_hash, text) if block_hash else None,
@@ -132,21 +133,40 @@ def _order(state: State, forest: PrefixForest) -> Callable[[Node], tuple[int | s
 
 
 def _placed(nodes: Sequence[dict[str, Any]], sheet: Sheet) -> list[dict[str, Any]]:
-    places = boxes(sheet.drawn, [node_size(node) for node in nodes])
+    """Each node twice: in its wide box, and as [left, width, whether its short hash fits] in a
+    narrow one. The page takes the narrow ones where the wide ones are wider than it."""
+    sizes = [node_size(node) for node in nodes]
+    wide = boxes(sheet.drawn, [(size.wide, size.height) for size in sizes])
+    narrow = boxes(sheet.drawn, [(size.narrow, size.height) for size in sizes], NARROW_GAP_X)
     return [
-        node | {"x": box.left, "y": box.top, "w": box.width}
-        for node, box in zip(nodes, places, strict=True)
+        node
+        | {"x": box.left, "y": box.top, "w": box.width}
+        | {"narrow": [small.left, small.width, size.narrow_with_hash <= small.width]}
+        for node, size, box, small in zip(nodes, sizes, wide, narrow, strict=True)
     ]
 
 
-def _focus(nodes: Sequence[dict[str, Any]], block_hash: str | None) -> str | None:
-    """What should be in sight: the chosen hash, else the place where the lookup stopped."""
+def _focus(
+    nodes: Sequence[dict[str, Any]], block_hash: str | None, request_id: str | None
+) -> str | None:
+    """What should be in sight: the chosen hash, else the place where the lookup stopped, else the
+    end of the chain of `request_id`."""
     for node in nodes:
         if block_hash and node.get("hash") == block_hash:
             return str(node["k"])
     marked = [node for node in nodes if "mark" in node]
     stops = [node for node in marked if node["mark"][0] in (MISS, HELD)]
-    return str((stops or marked[-1:])[0]["k"]) if marked else None
+    path = [node for node in nodes if "path" in node]
+    ends = [n for n in nodes if any(name == request_id for name, *_ in n.get("requests", ()))]
+    found = [*stops[:1], *marked[-1:], *ends[:1], *path[-1:]]
+    return str(found[0]["k"]) if found else None
+
+
+def _asked(moment: Moment, selection: Selection) -> str | None:
+    """Whose chain should be in sight: the chosen request's, else that of the sub-step."""
+    named = [getattr(event, "request_id", None) for event in moment.events]
+    known = [id_ for id_ in (selection.request_id, *named) if id_ in moment.state.requests]
+    return known[0] if known else None
 
 
 def _summary(counts: Counts | None, text: Text) -> str:

@@ -19,6 +19,7 @@ MAX_PLAIN_RUN, RUN_ENDS = 5, 1  # of a longer run the two ends are drawn
 MAX_DRAWN = 120  # nodes of a condensed forest
 MAX_BRANCHES = 12  # at one node of a condensed forest
 GAP_X, GAP_Y = 18, 8  # px
+NARROW_GAP_X = 10  # where the wide nodes do not fit
 
 ROOT, HASH, FOLD, REST = "root", "hash", "fold", "rest"
 
@@ -140,7 +141,7 @@ class Box(NamedTuple):
     width: int
 
 
-def boxes(drawn: Sequence[Drawn], sizes: Sequence[tuple[int, int]]) -> list[Box]:
+def boxes(drawn: Sequence[Drawn], sizes: Sequence[tuple[int, int]], gap: int = GAP_X) -> list[Box]:
     """`sizes`: width and height of each. A column is as wide as the widest node in it."""
     columns: list[int] = []
     widths: list[int] = []
@@ -150,7 +151,7 @@ def boxes(drawn: Sequence[Drawn], sizes: Sequence[tuple[int, int]]) -> list[Box]
         if column == len(widths):
             widths.append(0)
         widths[column] = max(widths[column], width)
-    lefts = [sum(widths[:column]) + GAP_X * column for column in range(len(widths))]
+    lefts = [sum(widths[:column]) + gap * column for column in range(len(widths))]
     placed: list[Box] = []
     has_child: set[int] = set()
     bottom = 0

@@ -19,6 +19,7 @@ MAX_TEXTS = 120  # nodes up to which all tokens of their blocks are sent, for th
 MAX_BLOCKS = 3  # of the twins in a node
 MAX_CHIPS = 3  # requests that end at a node
 CHARACTER, NODE, CHIP = 6.7, 40, 19  # px: width of a character, height of a node and of a chip
+HASH_WIDTH, WIDE_EDGES, NARROW_EDGES = 50, 17, 11  # px: a short hash, borders and padding
 CACHED, UNWRITTEN, ABSENT, MIXED = "cached", "unwritten", "absent", "mixed"
 
 Payload = dict[str, Any]
@@ -64,17 +65,31 @@ def node_payloads(sheet: Sheet, text: Text, none_hash: str) -> list[Payload]:
     return payloads
 
 
-def node_size(payload: Payload) -> tuple[int, int]:
-    """Width and height in px; texts stand in a font whose width is known."""
+class NodeSize(NamedTuple):
+    """In px; texts stand in a font whose width is known. A narrow node may lack its short hash."""
+
+    wide: int
+    narrow: int
+    narrow_with_hash: int
+    height: int
+
+
+def node_size(payload: Payload) -> NodeSize:
     blocks, requests = payload.get("blocks", ()), payload.get("requests", ())
     columns = payload.pop("columns")
     for request_id, rest, _ in requests:
         columns = max(columns, min(len(request_id) + len(rest) + 1, COLUMNS + 1))
-    foot = 50 if "short" in payload else 0
-    foot += sum(12 + max(18, 7 * len(str(id_))) for id_, _ in blocks)
-    foot += 22 if "more" in payload else 0
+    chips = sum(12 + max(18, 7 * len(str(id_))) for id_, _ in blocks)
+    chips += 22 if "more" in payload else 0
+    foot = chips + (HASH_WIDTH if "short" in payload else 0)
+    words = columns * CHARACTER
     num_chips = len(requests) + ("more_requests" in payload)
-    return round(max(columns * CHARACTER, foot) + 17), NODE + CHIP * num_chips
+    return NodeSize(
+        round(max(words, foot) + WIDE_EDGES),
+        round(max(words, chips) + NARROW_EDGES),
+        foot + NARROW_EDGES,
+        NODE + CHIP * num_chips,
+    )
 
 
 def _root(sheet: Sheet, drawn: Drawn, text: Text, none_hash: str) -> Payload:
