@@ -1,4 +1,4 @@
-"""The input cases of data/cases.json that are about settings alone: refused or taken, by name."""
+"""The input cases of data/cases.json that are about settings alone (B36): refused or taken."""
 
 import json
 from pathlib import Path

@@ -94,6 +94,19 @@ def test_a_block_that_is_hit_leaves_a_ghost_in_the_queue(page, base_url):
     expect(piece(page, "Free queue").locator("[data-ghost]")).to_have_count(0)
 
 
+def test_a_click_on_the_canvas_of_a_large_pool_selects_the_block_under_it(page, base_url):
+    """Case B43."""
+    open_at(page, base_url)
+    restart_with(page, num_blocks="1500")
+    holder = piece(page, "Block pool").locator(".holder")
+    cell = float(holder.get_attribute("data-cell"))
+    for block_id in (2, 1):
+        at = {"x": cell * (block_id + 0.5), "y": cell / 2}
+        holder.locator("canvas").click(position=at)
+        page.wait_for_url(re.compile(rf"block={block_id}\b"))
+    expect(block_in(page, "Block tables", 1)).to_have_attribute("data-lit", "own")
+
+
 def test_a_large_pool_keeps_its_zoom_over_steps_selection_and_settings(page, base_url):
     open_at(page, base_url)
     restart_with(page, num_blocks="1500")

@@ -5,10 +5,13 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.hand_over import of_area
+
 pytestmark = pytest.mark.browser
 
 NOW = "li[data-when=now] .words >> nth=-1"  # where the stage is drawn anew, the new one is the last
 MODEL_MS = 90_000
+BAD_STEPS = {id_: case for id_, case in of_area("link").items() if "with a note" in case["right"]}
 
 
 def where(page: Page, step: int, sub_step: int) -> None:
@@ -71,6 +74,7 @@ def test_a_sentence_is_a_place_to_go_to(page, base_url):
 
 
 def test_a_click_on_a_block_shows_its_content_and_a_step_keeps_it_selected(page, base_url):
+    """Case B43, where each block is a button; on a canvas: test_linking.py."""
     open_at(page, f"{base_url}?step=3&sub=6", 3, 6)
     block(page, 2).click()
     expect(page.get_by_role("heading", name="Block 2")).to_be_visible()
@@ -147,20 +151,22 @@ def test_a_refused_setting_shows_at_once_and_stays_in_the_form(page, base_url):
     expect(page.locator(NOW)).to_contain_text("request0 takes blocks 1, 2, 3, 4, 5, 6, 7, 8")
 
 
-@pytest.mark.parametrize(
-    ("step", "note", "shown"),
-    [
-        ("99", "the run ends with step 7", "step 7"),
-        ("-1", "before the run began", "step 0"),
-        ("abc", "“abc”, which is not a whole number", "step 0"),
-        ("1.5", "“1.5”, which is not a whole number", "step 0"),
-        ("9" * 500, "the run ends with step 7", "step 7"),
-    ],
-)
-def test_a_bad_step_in_the_address_opens_the_nearest_and_says_so(page, base_url, step, note, shown):
-    page.goto(f"{base_url}?step={step}")
-    expect(page.get_by_text(note)).to_be_visible()
+@pytest.mark.parametrize("case_id", BAD_STEPS)
+def test_a_bad_step_in_the_address_opens_the_nearest_and_says_so(page, base_url, case_id):
+    link, right = BAD_STEPS[case_id]["given"], BAD_STEPS[case_id]["right"]
+    page.goto(f"{base_url}{link}")
+    note = page.get_by_text("The address asked for step")
+    expect(note).to_contain_text(link.removeprefix("?step=")[:40])
+    shown = "step 7" if right.startswith("the last step") else "step 0"
     expect(page.get_by_role("group", name="Time")).to_contain_text(shown)
+
+
+def test_a_step_given_twice_is_one_of_them_the_same_each_time(page, base_url):
+    """Case link_step_twice."""
+    for _ in range(2):
+        page.goto("about:blank")
+        page.goto(f"{base_url}{of_area('link')['link_step_twice']['given']}")
+        expect(page.get_by_role("group", name="Time")).to_contain_text("step 2, sub-step")
 
 
 def test_markup_in_the_address_is_shown_letter_by_letter(page, base_url):

@@ -1,4 +1,7 @@
-"""Text to ids: exact bytes, the chat template, and control tokens that a user types."""
+"""Text to ids: exact bytes, the chat template, control tokens that a user types.
+
+Cases B35 (empty prompts), B37 (forged turns) and B39 (ids out of range) of data/cases.json.
+"""
 
 import json
 import random
@@ -99,10 +102,12 @@ def test_the_repeated_prompt_has_17_tokens_and_the_other_first_word_changes_one(
 
 
 def test_an_empty_raw_prompt_is_refused_and_an_empty_chat_prompt_is_the_template(tokenizer):
+    raw, chat = PROMPTS["prompt_empty_raw"]["given"], PROMPTS["prompt_empty_chat"]["given"]
     for allow_special in (False, True):
         with pytest.raises(ConfigError, match="cannot be empty"):
-            tokenizer.encode("", "raw", allow_special=allow_special)
-    assert list(tokenizer.encode("", "chat").token_ids) == template_ids(tokenizer, "")
+            tokenizer.encode(raw["text"], raw["mode"], allow_special=allow_special)
+    found = tokenizer.encode(chat["text"], chat["mode"])
+    assert list(found.token_ids) == template_ids(tokenizer, chat["text"])
 
 
 @pytest.mark.parametrize("text", TEXTS)

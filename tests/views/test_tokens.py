@@ -1,10 +1,14 @@
-"""Tokens as a reader can tell them apart."""
+"""Tokens as a reader can tell them apart (B47 of data/cases.json)."""
 
 import pytest
 
+from engine.runner.model_loader import load_model
+from tests.hand_over import of_area
 from views.figures.tokens import BYTES, CODE, SIGN, pieces, request_pieces
 
-FAMILY = "👨‍👩‍👧‍👦"
+PROMPTS = {id_: case for id_, case in of_area("prompt").items() if "text" in case["given"]}
+TEXTS = {id_: case["given"]["text"] for id_, case in PROMPTS.items() if case["given"]["text"]}
+SIGNED = {"␣": " ", "↵": "\n", "⇥": "\t", "␍": "\r"}
 
 
 def labels(*token_bytes):
@@ -35,15 +39,51 @@ def test_a_border_inside_a_character_leaves_the_rest_of_the_token_readable():
     assert [piece.shared for piece in drawn] == ["吾", "吾"]
 
 
-@pytest.mark.parametrize("text", [FAMILY, "🇯🇵", "👍🏽", "你好，世界", "Z̸͓͝a̵l̷g̶o̸", "שלום", "\u202eabc"])
+def read_back(drawn):
+    """The bytes that a reader of the pieces would write down."""
+    return b"".join(read_run(text, kind) for piece in drawn for text, kind in piece.runs)
+
+
+def read_run(text, kind):
+    if kind == SIGN:
+        sign, _, count = text.partition("×")
+        return (SIGNED[sign] * int(count) if count else "".join(map(SIGNED.get, text))).encode()
+    if kind == BYTES:
+        return bytes.fromhex(text)
+    if kind == CODE:
+        return "".join(chr(int(point[2:], 16)) for point in text.split()).encode()
+    return text.removeprefix("◌").encode()
+
+
+@pytest.mark.parametrize("text", [*TEXTS.values(), "שלום", "\u202eabc"])
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_nothing_is_replaced_and_nothing_is_empty(text, size):
+def test_nothing_is_replaced_lost_or_empty(text, size):
     raw = text.encode()
     cut = tuple(raw[start : start + size] for start in range(0, len(raw), size))
     drawn = pieces(cut)
     assert len(drawn) == len(cut)
     assert all(piece.label for piece in drawn)
     assert not any("\ufffd" in piece.label for piece in drawn)
+    assert read_back(drawn) == raw
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return load_model(dtype="bfloat16").tokenizer
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("case_id", TEXTS)
+def test_a_case_in_the_models_tokens_gives_its_text_back(case_id, tokenizer):
+    """And every token that is no text alone shows bytes."""
+    found = tokenizer.encode(TEXTS[case_id], "raw")
+    drawn = request_pieces(found.token_ids, found.token_bytes)
+    assert read_back(drawn) == TEXTS[case_id].encode()
+    assert all(piece.label and "\ufffd" not in piece.label for piece in drawn)
+    in_bytes = [any(kind == BYTES for _, kind in piece.runs) for piece in drawn]
+    alone = ["\ufffd" in bytes_.decode(errors="replace") for bytes_ in found.token_bytes]
+    assert in_bytes == alone
+    assert sum(alone) == PROMPTS[case_id].get("undecodable_alone", 0)
 
 
 def test_what_cannot_be_seen_is_written_as_its_code_point():

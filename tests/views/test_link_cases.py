@@ -1,0 +1,57 @@
+"""The links of data/cases.json (B45), each as the page opens it."""
+
+from urllib.parse import parse_qs
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.hand_over import INPUTS, of_area
+from tests.source_tree import ROOT
+from tests.views.page import notice, payload
+
+LINKS = of_area("link")
+MAX_QUOTED = 40
+START = 4  # where the page opens without a link
+
+
+def opened(app, link):
+    for name, values in parse_qs(link.removeprefix("?"), keep_blank_values=True).items():
+        app.query_params[name] = values
+    app.run()
+    assert not app.error
+    assert not app.exception
+    return payload(app, "transport")
+
+
+@pytest.mark.parametrize("case_id", LINKS)
+def test_a_link_opens_what_is_right(app, case_id):
+    link, right = LINKS[case_id]["given"], LINKS[case_id]["right"]
+    shown, note = opened(app, link), notice(app, "note")
+    if right.startswith(("the last step, with a note", "the first step, with a note")):
+        is_last = right.startswith("the last")
+        assert shown["position"] == (shown["last"] if is_last else 0)
+        assert "The address asked for step" in note
+        assert link.removeprefix("?step=")[:MAX_QUOTED] in note
+    elif right.startswith("step 3 or a note"):
+        assert shown["step"] == 3 or note is not None
+    elif right == "ignored":
+        assert (shown["position"], note) == (START, None)
+    else:
+        assert right == "one of them, the same each time", f"{case_id} has no check: {right}"
+        assert (shown["step"], note) == (2, None)
+
+
+@pytest.mark.parametrize("case_id", LINKS)
+def test_a_link_opens_the_same_for_the_next_visitor(app, case_id):
+    visitors = app, AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    places = [opened(visitor, LINKS[case_id]["given"])["position"] for visitor in visitors]
+    assert places[0] == places[1]
+    assert notice(visitors[0], "note") == notice(visitors[1], "note")
+
+
+def test_markup_in_a_link_is_quoted_letter_by_letter(app):
+    """As case link_markup wants it of a lesson."""
+    markup = INPUTS["link_markup"]["given"].removeprefix("?lesson=")
+    assert opened(app, f"?example={markup}")["position"] == START
+    assert f"“{markup}”" in notice(app, "note")
+    assert opened(app, INPUTS["link_markup"]["given"])["position"] == START
