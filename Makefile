@@ -33,7 +33,7 @@ run: $(READY)
 	$(BIN)/python -m views --server.port $(PORT)
 
 test: $(READY)
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -140,6 +140,10 @@ def test_the_batch_of_a_step_stays_when_tables_are_freed_and_the_step_is_over():
     ]
     assert len(pictures) > 3
     assert not trace.at(trace.last).running
+    states = [picture.pop("token_state") for picture in pictures]
+    words = [picture.pop("token_word") for picture in pictures]
+    assert states == ["scheduled", *["now"] * (len(states) - 1)]  # until the model ran
+    assert len(set(words)) == 2
     assert all(picture == pictures[0] for picture in pictures)
 
 
