@@ -3,7 +3,7 @@
 MESSAGES: dict[str, str] = {
     # Numbers: a plain label, vLLM's name, and what is counted of what, and when
     "numbers.title": "Numbers",
-    "numbers.explain": "vLLM's names",
+    "numbers.explain": "explain",
     "numbers.hint": "vLLM's name for each number, what is counted of what, and when. A click on a row shows that of one.",
     "numbers.none": "–",
     "numbers.share": "{n} of {total}",
