@@ -4,10 +4,8 @@ Grows with the trace and looks at no event twice. Nothing in it is younger than 
 asks names a position (how many sub-steps of the run have happened).
 """
 
-import threading
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from engine.trace.events import (
     BlocksCached,
@@ -17,6 +15,7 @@ from engine.trace.events import (
     PrefixLookedUp,
     StepEnded,
 )
+from engine.trace.per_trace import PerTrace
 from engine.trace.state import NULL_BLOCK_ID, cache_key
 from engine.trace.step_index import StepIndex
 from engine.trace.trace import Trace
@@ -156,16 +155,9 @@ class CacheLog:
         return next(known, None)
 
 
-_logs: WeakKeyDictionary[Trace, CacheLog] = WeakKeyDictionary()
-_lock = threading.Lock()
+_LOGS = PerTrace(lambda _: CacheLog())
 
 
 def cache_log_of(trace: Trace) -> CacheLog:
     """The trace's one CacheLog, with everything in it that has happened by now."""
-    with _lock:
-        log = _logs.get(trace)
-        if log is None:
-            log = _logs[trace] = CacheLog()
-        if log.num_events < trace.num_events:
-            log.extend(trace.events_from(log.num_events))
-    return log
+    return _LOGS.of(trace)

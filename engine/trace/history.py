@@ -5,13 +5,11 @@ the same events with the same `apply`, once, and writes down which block and whi
 changed. It grows with the trace and never looks at an event twice.
 """
 
-import threading
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from engine.trace import events
 from engine.trace.block_log import (
@@ -24,6 +22,7 @@ from engine.trace.block_log import (
 )
 from engine.trace.entries import BlockState
 from engine.trace.events import Event
+from engine.trace.per_trace import PerTrace
 from engine.trace.reducer import apply
 from engine.trace.state import NULL_BLOCK_ID, Cursor, State
 from engine.trace.step_index import StepIndex
@@ -275,16 +274,9 @@ _NOTES: dict[type[Event], Callable[[History, Any], None]] = {
     events.RequestAborted: History._note_status,
 }
 
-_histories: WeakKeyDictionary[Trace, History] = WeakKeyDictionary()
-_lock = threading.Lock()
+_HISTORIES = PerTrace(lambda trace: History(trace.header.config))
 
 
 def history_of(trace: Trace) -> History:
     """The trace's one History, with everything in it that has happened by now."""
-    with _lock:
-        history = _histories.get(trace)
-        if history is None:
-            history = _histories[trace] = History(trace.header.config)
-        if history.num_events < trace.num_events:
-            history.extend(trace.events_from(history.num_events))
-    return history
+    return _HISTORIES.of(trace)

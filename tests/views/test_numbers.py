@@ -208,11 +208,11 @@ def grown(trace, num_events):
 def test_a_growing_trace_is_folded_once_and_only_forward(monkeypatch):
     whole = golden_trace("fuzz_00")
     part, folded = grown(whole, 500), []
-    update = module.RunNumbers.update
+    extend = module.RunNumbers.extend
     monkeypatch.setattr(
         module.RunNumbers,
-        "update",
-        lambda run, new: (folded.append(len(new)), update(run, new))[1],
+        "extend",
+        lambda run, new: (folded.append(len(new)), extend(run, new))[1],
     )
     first = len(run_numbers(part).steps)
     for event in whole.events_from(500):

@@ -5,13 +5,12 @@ The last sampled token has none, so a life ends at prompt + outputs - 1 (drafts 
 What a preemption threw away and computed again is told once.
 """
 
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from engine.core.contiguous import Life
 from engine.trace import events
+from engine.trace.per_trace import PerTrace
 from engine.trace.trace import Trace
 
 MAX_MODEL_LEN, ASKED = "max_model_len", "asked"
@@ -121,7 +120,7 @@ class _Log:
         self._computed: dict[str, int] = {}  # those that hold blocks -> tokens in the cache
         self._ended: list[str] = []  # in this step
 
-    def read(self, new: list[Any]) -> None:
+    def extend(self, new: Sequence[Any]) -> None:
         for event in new:
             note = _NOTES.get(type(event))
             if note is not None:
@@ -181,21 +180,16 @@ _NOTES: dict[type[events.Event], Callable[[_Log, Any], None]] = {
     events.StepEnded: _Log.step_ended,
 }
 
-_logs: WeakKeyDictionary[Trace, _Log] = WeakKeyDictionary()
-_lock = threading.Lock()
+_LOGS = PerTrace(lambda _: _Log())
 
 
 def recorded_lengths(trace: Trace) -> Lengths:
     """What this run's requests held, and the slots of its pool. Block 0 never holds a token."""
-    with _lock:
-        log = _logs.get(trace)
-        if log is None:
-            log = _logs[trace] = _Log()
-        log.read(trace.events_from(log.num_events))
-        ran = [seen for seen in log.requests if seen.lengths]
-        names = _names([seen.added.request_id for seen in ran])
-        requests = tuple(seen.recorded(name) for seen, name in zip(ran, names, strict=True))
-        num_left_out = len(log.requests) - len(ran)
+    log = _LOGS.of(trace)
+    ran = [seen for seen in log.requests if seen.lengths]
+    names = _names([seen.added.request_id for seen in ran])
+    requests = tuple(seen.recorded(name) for seen, name in zip(ran, names, strict=True))
+    num_left_out = len(log.requests) - len(ran)
     config = trace.header.config
     block_size = config["block_size"]
     capacity = (config["num_blocks"] - 1) * block_size

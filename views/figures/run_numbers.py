@@ -4,13 +4,12 @@ A column is folded forward once, from events alone, as the trace grows; going to
 reads it and folds nothing. What holds at a cursor inside a step is read from the State there.
 """
 
-import threading
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from engine.trace import events
 from engine.trace.entries import RequestState
+from engine.trace.per_trace import PerTrace
 from engine.trace.state import NULL_BLOCK_ID, State
 from engine.trace.trace import Trace
 
@@ -129,7 +128,7 @@ class RunNumbers:
     def __init__(self, start: State) -> None:
         self.steps: list[StepNumbers] = []
         self.columns: dict[str, list[float]] = {name: [] for name in QUANTITIES}
-        self.num_seen = 0  # events
+        self.num_events = 0  # read so far
         self._sizes = start.group_block_sizes
         self._num_usable_blocks = start.num_blocks - 1
         self._max_num_seqs: int = start.config["max_num_seqs"]
@@ -146,8 +145,8 @@ class RunNumbers:
         self._token_budget = 0
         self._totals = dict.fromkeys(COUNTED, 0)
 
-    def update(self, new_events: Sequence[Any]) -> None:
-        self.num_seen += len(new_events)
+    def extend(self, new_events: Sequence[Any]) -> None:
+        self.num_events += len(new_events)
         if self._is_refused:
             return
         try:
@@ -282,17 +281,9 @@ FOLDS: dict[type[events.Event], Callable[[RunNumbers, Any], None]] = {
     events.StepEnded: RunNumbers.step_ended,
 }
 
-# Recorded traces are shared by all visitors, so their columns are, too.
-_known: weakref.WeakKeyDictionary[Trace, RunNumbers] = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
+_RUN_NUMBERS = PerTrace(lambda trace: RunNumbers(State(trace.header.config)))
 
 
 def run_numbers(trace: Trace) -> RunNumbers:
     """All finished steps of the run, as far as it has come."""
-    with _lock:
-        run = _known.get(trace)
-        if run is None:
-            run = _known[trace] = RunNumbers(State(trace.header.config))
-        if run.num_seen < trace.num_events:
-            run.update(trace.events_from(run.num_seen))
-        return run
+    return _RUN_NUMBERS.of(trace)
