@@ -1,8 +1,6 @@
 """The lens "why": verdicts on lookups, what holds up the line, what typed text would hit."""
 
 MESSAGES: dict[str, str] = {
-    "lens.why": "Why?",
-    "lens_hint.why": "Why a request missed the cache, why nothing moves, and what a text typed now would hit",
     "why.title": "Why?",
     "why.pick": "Ask about",
     "why.pick_more.one": "and {n} more: click its card",

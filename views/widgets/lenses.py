@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from views import session
 from views.choices import LENSES
@@ -10,12 +9,13 @@ from views.components.piece import piece
 from views.figures.batch import batch
 from views.figures.block import block_page
 from views.figures.moment import Moment
-from views.figures.selection import block_of, lit
+from views.figures.selection import block_of
 from views.figures.timeline import timeline
 from views.figures.tree import tree
 from views.runs import Run
 from views.text import Text
 from views.widgets.kv import kv_of
+from views.widgets.linked import linked
 from views.widgets.why import why_lens
 
 
@@ -76,13 +76,3 @@ LOOKS: dict[str, Callable[[Run, Moment, Text], None]] = {
     "why": _why,
     "block": _block,
 }
-
-
-def linked(name: str, payload: dict[str, Any], moment: Moment, *others: str) -> None:
-    """A part in which things can be selected and light up; `others` are what else it may send."""
-    whats = ("selected", *others)
-    piece(
-        name,
-        payload | {"lit": lit(moment.state, session.choices().selection), "fits": name in LOOKS},
-        **{f"on_{what}_change": partial(session.note, name, what) for what in whats},
-    )

@@ -22,7 +22,8 @@ from views.figures.tables import tables
 from views.figures.transport import transport
 from views.runs import Run
 from views.text import Text
-from views.widgets.lenses import lens, linked
+from views.widgets.lenses import lens
+from views.widgets.linked import linked
 from views.widgets.notices import notices
 
 WIDTHS = (8.6, 21.6, 12.3)  # story, requests, pool

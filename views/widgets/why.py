@@ -1,21 +1,17 @@
 """The lens "why", with the field in which a text can be tried on the cache."""
 
-from functools import partial
 from typing import Any
 
 from engine.errors import PagewalkError
 from views import session
-from views.components.piece import piece
 from views.drafts import Draft
 from views.figures.moment import Moment
 from views.figures.prompt import MAX_LIVE_CHARACTERS
-from views.figures.selection import lit
 from views.figures.why import why
 from views.figures.would_hit import Typed, answer, ask_form, ask_hint, script_tokens
 from views.runs import Run
 from views.text import Text
-
-SENT = ("selected", "chosen", "asked")
+from views.widgets.linked import linked
 
 
 def why_lens(run: Run, moment: Moment, text: Text, question: Draft) -> None:
@@ -26,11 +22,7 @@ def why_lens(run: Run, moment: Moment, text: Text, question: Draft) -> None:
     payload["ask"] = _form(run, question, text)
     typed = _typed(run, question, text)
     payload["ask"] |= answer(run.trace, cursor, typed, text)
-    piece(
-        "why",
-        payload | {"lit": lit(moment.state, selection), "fits": True},
-        **{f"on_{what}_change": partial(session.note, "why", what) for what in SENT},
-    )
+    linked("why", payload, moment, "chosen", "asked")
 
 
 def _form(run: Run, question: Draft, text: Text) -> dict[str, Any]:

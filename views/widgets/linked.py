@@ -1,0 +1,20 @@
+"""Parts of the stage in which things can be selected and light up."""
+
+from functools import partial
+from typing import Any
+
+from views import session
+from views.choices import LENSES
+from views.components.piece import piece
+from views.figures.moment import Moment
+from views.figures.selection import lit
+
+
+def linked(name: str, payload: dict[str, Any], moment: Moment, *others: str) -> None:
+    """Draw one; `others` are what it may send beside a selection. A lens fits the screen that is left."""
+    whats = ("selected", *others)
+    piece(
+        name,
+        payload | {"lit": lit(moment.state, session.choices().selection), "fits": name in LENSES},
+        **{f"on_{what}_change": partial(session.note, name, what) for what in whats},
+    )
