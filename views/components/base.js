@@ -154,7 +154,8 @@ const fit = (root) => {
   if (fitted.has(root)) return;
   fitted.add(root); // what stands above grows while the page is new: texts, fonts
   for (const ms of [50, 300, 1000, 2500]) setTimeout(() => measureFit(root), ms);
-  window.addEventListener("resize", () => measureFit(root));
+  const resized = () => { if (root.isConnected) measureFit(root); else window.removeEventListener("resize", resized); };
+  window.addEventListener("resize", resized);
 };
 const measureFit = (root) => {
   if (!root.isConnected) return;
