@@ -1,4 +1,4 @@
-"""`python -m views`: what `streamlit run app.py` does, with the first picture half a second earlier.
+"""`python -m views`: what `streamlit run app.py` does, with the first picture earlier.
 
 Streamlit imports an app when the first browser has come. This imports what the first page needs
 while that browser still loads. Options are Streamlit's: `python -m views --server.port 8502`.
