@@ -33,7 +33,8 @@ run: $(READY)
 	$(BIN)/python -m views --server.port $(PORT)
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not browser"
+	$(BIN)/python -m pytest -q -m browser # one browser at a time: two wait for each other
 
 lint: $(READY)
 	$(BIN)/ruff check .
