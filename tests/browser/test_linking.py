@@ -113,7 +113,7 @@ def test_a_large_pool_keeps_its_zoom_over_steps_selection_and_settings(page, bas
     holder = piece(page, "Block pool").locator(".holder")
     picture = holder.locator("canvas")
     expect(holder.get_by_role("button", name="All blocks")).to_be_hidden()
-    page.wait_for_timeout(1_500)  # the picture is drawn anew after a restart: the pointer stays behind
+    page.wait_for_timeout(1_500)  # a restart draws the picture anew, away from the pointer
     picture.hover(position={"x": 1, "y": 1})
     page.mouse.wheel(0, -600)
     expect(holder).to_have_attribute("data-zoomed", "true")
