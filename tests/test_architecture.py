@@ -166,6 +166,7 @@ ROOMS: dict[str, Room] = {
         ours=(
             "views.choices",
             "views.actions",
+            "views.side_runs",
             "views.drafts",
             "views.runs",
             "views.branching",
@@ -189,6 +190,9 @@ ROOMS: dict[str, Room] = {
     "views.branching": BEHIND_PAGES,
     "views.shelf": BEHIND_PAGES,
     "views.actions": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
+    "views.side_runs": BEHIND_PAGES._replace(
+        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions")
+    ),
     "views.choices": BEHIND_PAGES,
     "views.examples": Room(ours=("engine.workload", *SETTINGS)),
     "views.loading": Room(ours=("engine.sources", *SETTINGS)),

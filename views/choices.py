@@ -1,4 +1,4 @@
-"""What one visitor has chosen: `session.py` keeps it, the trace holds the facts."""
+"""What one visitor has chosen on a page: `session.py` keeps it, the trace holds the facts."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from views.figures.selection import NOTHING, Selection
 from views.figures.sizing_inputs import Inputs
 from views.figures.timeline import ZOOMS
 from views.figures.until import Until
+from views.runs import Run
 from views.shelf import Left, Shelf
 
 START, NO_DRAFT = Cursor(0, 0), Draft()
@@ -42,6 +43,7 @@ class Choices:
     panel_is_open: bool = False
     draft: Draft = NO_DRAFT
     typed: dict[str, Any] = field(default_factory=dict)  # settings in the form, not applied yet
+    run: Run | None = None  # what is looked at; None while the model that it needs is not there
     shelf: Shelf = field(default_factory=Shelf)  # the run that is on and those beside it
     left: dict[str, Left] = field(default_factory=dict)  # example -> the runs that wait there
     pursuit: Pursuit | None = None  # the run goes on until something happens

@@ -1,8 +1,9 @@
 """What a visitor has chosen and what belongs to them: the only module that touches Streamlit's state.
 
-Shared by all visitors: the loaded model and the recorded example. Each session's own: its choices,
-its run with the engine behind it. Callbacks only note what was asked; `settle` does it inside the
-frame of the page, so that a failure is shown there and costs nothing.
+Shared by all visitors: the loaded model and the recorded example. Each session's own: its desks, one
+for each page that has a stage, with its choices and its run, so that nothing is lost when the page
+changes. Callbacks only note what was asked; `settle` does it inside the frame of the page, so that
+a failure is shown there and costs nothing.
 """
 
 import importlib
@@ -14,27 +15,37 @@ from engine.config import EngineConfig
 from engine.errors import PagewalkError
 from engine.sources.source import Tokenized
 from engine.trace.state import Cursor
-from views import actions
-from views.branching import branch_of, scripted_run
-from views.choices import LENSES, START, Choices, Pursuit
+from views import actions, side_runs
+from views.branching import scripted_run
+from views.choices import LENSES, START, Choices
 from views.drafts import Branch, Draft, Restart, numbers_of
 from views.examples import EXAMPLES, OWN, Example
 from views.figures import address
 from views.figures.selection import NOTHING
-from views.figures.until import BRANCHED, Until
 from views.loading import Loader, load_default_model
 from views.runs import Run
-from views.shelf import MAX_RUNS, Left, Shelf
+from views.shelf import Left, Shelf
 from views.text import Text, quoted
 
-_CHOICES, _RUN = "choices", "run"
+PLAYGROUND = "playground"
+_DESKS, _HERE = "desks", "desk"
+
+
+def enter(desk: str) -> None:
+    """Sit down at the desk of a page; what lay there when its visitor left still does."""
+    st.session_state[_HERE] = desk
 
 
 def choices() -> Choices:
-    if _CHOICES not in st.session_state:
-        st.session_state[_CHOICES] = Choices()
-    chosen: Choices = st.session_state[_CHOICES]
-    return chosen
+    """What lies on the desk of the page that is open."""
+    return _desk(st.session_state.get(_HERE, PLAYGROUND))
+
+
+def _desk(name: str) -> Choices:
+    desks: dict[str, Choices] = st.session_state.setdefault(_DESKS, {})
+    if name not in desks:
+        desks[name] = Choices()
+    return desks[name]
 
 
 def text() -> Text:
@@ -70,10 +81,17 @@ def example() -> Example:
     return EXAMPLES[choices().example]
 
 
-def run() -> Run | None:
-    """The session's run; None while the model that it needs is not there."""
-    found: Run | None = st.session_state.get(_RUN)
-    return found
+def run(desk: str | None = None) -> Run | None:
+    """The run of a desk (None: of this page); None while the model that it needs is not there."""
+    return (choices() if desk is None else _desk(desk)).run
+
+
+def put_run(begun: Run, cursor: Cursor) -> None:
+    """Look at this run from here on; it takes the place of the one that was on."""
+    chosen = choices()
+    chosen.shelf.restart(chosen.run, begun, cursor)
+    chosen.run, chosen.cursor, chosen.selection, chosen.pursuit = begun, cursor, NOTHING, None
+    chosen.typed.clear()
 
 
 def prepare() -> None:
@@ -98,10 +116,7 @@ def _begin(config: EngineConfig, drafts: list[Draft]) -> None:
         is_known = config == chosen.config
         begun = _recorded(choices().example) if is_known else scripted_run(chosen, config)
     cursor = begun.trace.last if chosen.needs_model else begun.first_sight()
-    choices().shelf.restart(run(), begun, cursor)
-    st.session_state[_RUN] = begun
-    choices().selection, choices().cursor = NOTHING, cursor
-    choices().typed.clear()
+    put_run(begun, cursor)
 
 
 def _read_example() -> None:
@@ -186,63 +201,11 @@ def _restart(chosen: Choices, begun: Run | None, restart: Restart) -> bool:
     return True
 
 
-def _branch(chosen: Choices, begun: Run | None, branch: Branch) -> bool:
-    """Go on beside this run. A live branch is on its way to its beginning then."""
-    if begun is None:
-        return False
-    made = branch_of(begun, chosen.cursor, branch, text())
-    chosen.shelf.leave(begun, chosen.cursor)
-    gone = chosen.shelf.branch(
-        begun, made.run, made.cursor, made.origin(chosen.shelf.number(begun))
-    )
-    _turn_to(made.run, made.cursor)
-    if gone is not None:
-        chosen.say("note", text()("branch.dropped", number=gone.number, most=MAX_RUNS))
-    if made.run.branch_step is not None:
-        chosen.pursuit = Pursuit(Until(BRANCHED), made.cursor)
-        ACTIONS["pursued"](chosen, made.run, True)
-    return True
-
-
-def _add_here(chosen: Choices, begun: Run | None, sent: Any) -> bool:
-    """The prompt of the form, in a branch from the moment shown. If refused the form keeps it."""
-    draft = chosen.draft = Draft.from_browser(sent)
-    if _branch(chosen, begun, Branch({}, draft)):
-        chosen.clear_draft()
-    return True
-
-
-def _switch(chosen: Choices, begun: Run | None, run_id: Any) -> bool:
-    kept = chosen.shelf.find(run_id)
-    if begun is not None and kept is not None and kept.run is not begun:
-        chosen.shelf.leave(begun, chosen.cursor)
-        _turn_to(kept.run, kept.cursor)
-    return True
-
-
-def _drop(chosen: Choices, begun: Run | None, run_id: Any) -> bool:
-    next_one = chosen.shelf.close(run_id)
-    if begun is not None and next_one is not None and begun.run_id == run_id:
-        _turn_to(next_one.run, next_one.cursor)
-    return True
-
-
-def _turn_to(begun: Run, cursor: Cursor) -> None:
-    """Look at another run of the shelf. What is selected stays selected, to be compared."""
-    st.session_state[_RUN] = begun
-    choices().cursor, choices().pursuit = cursor, None
-    choices().typed.clear()
-    choices().notices.clear()
-
-
 ACTIONS: dict[str, actions.Action] = {
     **actions.ACTIONS,
+    **side_runs.ACTIONS,
     "waited": _wait,
     "applied": _restart,
-    "branched": _branch,
-    "added_here": _add_here,
-    "switched": _switch,
-    "dropped": _drop,
 }
 
 
@@ -262,7 +225,7 @@ def open_example(name: str) -> None:
     chosen.cursor, chosen.selection, chosen.address_is_read = there.cursor, NOTHING, True
     chosen.notices.clear()
     chosen.typed.clear()
-    st.session_state[_RUN] = there.run
+    chosen.run = there.run
 
 
 def take_example(key: str) -> None:

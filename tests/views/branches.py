@@ -9,7 +9,7 @@ def run_steps(app, step):
 
 
 def go_to_end_of(app, step):
-    run = app.session_state["run"]
+    run = app.session_state["desks"]["playground"].run
     return send(app, "target", {"position": run.trace.position(run.trace.after_update(step))})
 
 
@@ -50,5 +50,5 @@ def run_id(app, name):
 
 
 def added(app):
-    trace = app.session_state["run"].trace
+    trace = app.session_state["desks"]["playground"].run.trace
     return [(e.request_id, e.step) for e in trace.events_from(0) if isinstance(e, RequestAdded)]

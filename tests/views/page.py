@@ -16,14 +16,14 @@ def payload(app, name):
 
 def send(app, what, sent):
     """As if a component had sent it."""
-    app.session_state["choices"].asked[what] = sent
+    app.session_state["desks"]["playground"].asked[what] = sent
     return app.run()
 
 
 def load(app):
     """Let the fake model arrive."""
     until = time.monotonic() + 10
-    while not app.session_state["choices"].model_is_seen:
+    while not app.session_state["desks"]["playground"].model_is_seen:
         assert time.monotonic() < until
         app.run()
     return app

@@ -36,7 +36,7 @@ def test_a_branch_says_what_it_is_before_it_is_made(app):
     assert "again with these settings" in both
     assert "Its past may look different" in both
     assert "2 requests start over; 6 steps so far will be gone" in said(app, "Changes")
-    assert len(app.session_state["choices"].shelf.kept) == 1, "nothing has happened yet"
+    assert len(app.session_state["desks"]["playground"].shelf.kept) == 1, "nothing has happened yet"
     set_number(app, "block_size", "*many*")
     assert said(app, "What a branch would be") is not None
 
@@ -60,7 +60,10 @@ def test_the_panel_follows_when_time_goes_to_another_step(app):
 
 def test_a_move_draws_the_open_panel_anew_only_if_its_offer_changes(app):
     two_prompts(app)
-    chosen, run = app.session_state["choices"], app.session_state["run"]
+    chosen, run = (
+        app.session_state["desks"]["playground"],
+        app.session_state["desks"]["playground"].run,
+    )
     ends = run.trace.position(run.trace.after_update(2))
 
     def moves(position):
@@ -87,11 +90,11 @@ def test_a_branch_stands_where_it_began_and_the_old_run_stays(app, monkeypatch):
     two_prompts(app)
     monkeypatch.setattr("views.runs.MAX_STEPS_AT_ONCE", 2)
     go_to_end_of(app, 2)
-    old = app.session_state["run"]
+    old = app.session_state["desks"]["playground"].run
     num_events = old.trace.num_events
     set_number(app, "max_num_batched_tokens", 8)
     branch(app)
-    new = app.session_state["run"]
+    new = app.session_state["desks"]["playground"].run
     assert new is not old
     assert names(app) == [
         ("Run 1", ""),
@@ -115,7 +118,7 @@ def test_another_block_size_does_the_past_again_in_the_branch(app):
     set_number(app, "block_size", 4)
     branch(app)
     assert names(app)[1][1] == "from run 1 at step 6, block_size=4, past done again"
-    new = app.session_state["run"]
+    new = app.session_state["desks"]["playground"].run
     assert new.trace.header.config["block_size"] == 4
     assert new.trace.num_steps == 6
     assert added(app) == [("r0", 0), ("r1", 0)]
@@ -129,7 +132,7 @@ def test_what_came_later_comes_along_only_if_asked(app):
     box = next(box for box in app.checkbox if box.label == "Bring along what comes later")
     branch(app)
     assert added(app) == [("r0", 0), ("r1", 0)]
-    assert len(app.session_state["run"].asked) == 2
+    assert len(app.session_state["desks"]["playground"].run.asked) == 2
     send(app, "switched", run_id(app, "Run 1"))
     go_to_end_of(app, 2)
     box = next(box for box in app.checkbox if box.label == "Bring along what comes later")
@@ -152,7 +155,9 @@ def test_a_prompt_from_the_past_comes_in_a_branch(app):
     assert added(app) == [("r0", 0), ("r1", 0), ("r2", 2)]
     assert names(app)[1] == ("Run 2", "from run 1 at step 2, with r2")
     assert payload(app, "prompt")["draft"]["text"] == ""
-    assert [draft.text for draft in app.session_state["run"].asked][-1] == "Between"
+    assert [draft.text for draft in app.session_state["desks"]["playground"].run.asked][
+        -1
+    ] == "Between"
 
 
 @pytest.mark.parametrize(
@@ -162,10 +167,10 @@ def test_a_prompt_from_the_past_comes_in_a_branch(app):
 def test_a_refused_branch_costs_nothing(app, draft, sentence):
     two_prompts(app)
     go_to_end_of(app, 1)
-    before = app.session_state["run"]
+    before = app.session_state["desks"]["playground"].run
     send(app, "added_here", draft)
     assert sentence in notice(app, "error")
-    assert app.session_state["run"] is before
+    assert app.session_state["desks"]["playground"].run is before
     assert payload(app, "runs") is None
     assert payload(app, "prompt")["draft"]["text"] == draft["text"]
     shown_error = next(n for n in payload(app, "notices")["notices"] if n["kind"] == "error")
@@ -173,7 +178,7 @@ def test_a_refused_branch_costs_nothing(app, draft, sentence):
     set_number(app, "block_size", 0)
     branch(app)
     assert "block_size=0 is out of range" in notice(app, "error")
-    assert app.session_state["run"] is before
+    assert app.session_state["desks"]["playground"].run is before
 
 
 def test_a_branch_that_is_stopped_on_its_way_goes_on_step_by_step(app, monkeypatch):
@@ -183,11 +188,11 @@ def test_a_branch_that_is_stopped_on_its_way_goes_on_step_by_step(app, monkeypat
     send(app, "pursued", payload(app, "until")["share"])
     send(app, "stopped", True)
     assert "Stopped on the way to step 6" in notice(app, "note")
-    assert app.session_state["run"].trace.num_steps == 4
+    assert app.session_state["desks"]["playground"].run.trace.num_steps == 4
     for step in (5, 7, 8):
         run_steps(app, step)
     assert payload(app, "transport")["step"] == 8
-    assert app.session_state["run"].branch_step is None
+    assert app.session_state["desks"]["playground"].run.branch_step is None
 
 
 def test_the_documentations_letters_branch_with_their_script(app):
@@ -205,7 +210,7 @@ def test_the_documentations_letters_branch_with_their_script(app):
     assert story["lines"][story["current"]]["text"] == "max_num_seqs is 1 from now on."
     assert [id_ for id_, _ in added(app)] == ["request0", "request1", "request2"]
     send(app, "target", {"position": 10**6})
-    go_to_end_of(app, app.session_state["run"].trace.num_steps - 1)
+    go_to_end_of(app, app.session_state["desks"]["playground"].run.trace.num_steps - 1)
     set_number(app, "max_num_seqs", 2)
     branch(app)
     assert "the script is at its end" in notice(app, "error")
@@ -218,5 +223,5 @@ def test_a_script_does_its_past_again_with_other_blocks(app):
     set_number(app, "block_size", 8)
     branch(app)
     assert payload(app, "pool")["num_blocks"] == 11
-    assert app.session_state["run"].config.block_size == 8
+    assert app.session_state["desks"]["playground"].run.config.block_size == 8
     assert names(app)[1][1].endswith("block_size=8, past done again")

@@ -17,12 +17,12 @@ def test_a_live_run_is_found_again_after_another_example(app):
     send(open_own(app), "added", prompt(max_tokens="3"))
     send(app, "target", {"step": 1, "plus": 0, "sequence": 1})
     send(app, "target", {"position": 5, "sequence": 2})
-    run = app.session_state["run"]
+    run = app.session_state["desks"]["playground"].run
     switch(app, "doc_example")
     assert payload(app, "pool")["num_blocks"] == 11
     assert payload(app, "transport")["run"] != run.run_id, "so that play stops"
     switch(app, "own")
-    assert app.session_state["run"] is run
+    assert app.session_state["desks"]["playground"].run is run
     assert payload(app, "transport")["position"] == 5
     assert [card["id"] for card in payload(app, "requests")["cards"]] == ["r0"]
 
@@ -37,9 +37,9 @@ def test_a_target_of_the_run_before_moves_nothing(app):
 def test_removing_all_prompts_begins_an_empty_run(app):
     send(open_own(app), "added", prompt())
     app.button(key="panel").click().run()
-    before = app.session_state["run"]
+    before = app.session_state["desks"]["playground"].run
     app.button(key="clear").click().run()
-    assert app.session_state["run"] is not before
+    assert app.session_state["desks"]["playground"].run is not before
     assert payload(app, "requests")["cards"] == []
     assert payload(app, "narration")["empty"] == "Nothing has happened yet: add a prompt."
 

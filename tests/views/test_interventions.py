@@ -29,7 +29,7 @@ def card(app, request_id):
 
 
 def last_event(app, kind):
-    run = app.session_state["run"]
+    run = app.session_state["desks"]["playground"].run
     events = [e for step in range(run.trace.num_steps) for e in run.trace.step_events(step)]
     return next((e for e in reversed(events) if isinstance(e, kind)), None)
 
@@ -170,7 +170,7 @@ def test_a_prompt_that_can_never_fit_may_be_let_in_from_its_refusal(app):
     send(app, way_out["what"], way_out["sent"])
     assert notice(app, "error") is None
     assert [c["id"] for c in payload(app, "requests")["cards"]] == ["r0", "r1"]
-    assert not app.session_state["run"].config.refuse_oversized
+    assert not app.session_state["desks"]["playground"].run.config.refuse_oversized
     assert payload(app, "prompt")["draft"]["text"] == ""
     run_steps(app, 60)
     assert "r1 stands at the head" in notice(app, "stuck")
@@ -184,7 +184,7 @@ def test_settings_that_a_prompt_no_longer_fits_may_be_let_in_from_their_refusal(
     app.button(key="apply").click().run()
     assert shown_notice(app, "error")["way_out"]["word"] == FOR_EVER
     send(app, "waited", True)
-    config = app.session_state["run"].config
+    config = app.session_state["desks"]["playground"].run.config
     assert (config.num_blocks, config.refuse_oversized) == (4, False)
     assert len(payload(app, "requests")["cards"]) == 1
 
@@ -194,7 +194,7 @@ def test_another_mistake_offers_no_way_out(app):
     send(app, "added", prompt(max_tokens="0"))
     assert shown_notice(app, "error")["way_out"] is None
     send(app, "waited", True)
-    assert app.session_state["run"].config.refuse_oversized
+    assert app.session_state["desks"]["playground"].run.config.refuse_oversized
 
 
 def test_the_seed_of_the_form_reaches_the_request(app):
@@ -203,7 +203,7 @@ def test_the_seed_of_the_form_reaches_the_request(app):
     form = payload(app, "prompt")
     assert (form["draft"]["seed"], form["words"]["seed"]) == ("0", "seed")
     send(app, "added", prompt(seed="41", temperature="1"))
-    run = app.session_state["run"]
+    run = app.session_state["desks"]["playground"].run
     assert run.trace.at(run.trace.last).requests["r0"].added.seed == 41
 
 
@@ -215,12 +215,14 @@ def test_a_step_with_a_cut_hit_says_that_it_departs_from_vllm(app):
         if any(isinstance(event, HitCut) for event in trace.step_events(step))
     )
     app.run()
-    app.session_state["run"] = Run(trace, app.session_state["run"].config)
-    app.session_state["choices"].cursor = trace.after_update(step)
+    app.session_state["desks"]["playground"].run = Run(
+        trace, app.session_state["desks"]["playground"].run.config
+    )
+    app.session_state["desks"]["playground"].cursor = trace.after_update(step)
     app.run()
     assert not app.error
     assert "departs from vLLM 0.17.1" in notice(app, "departs")
     assert any(line.get("departs") for line in payload(app, "narration")["lines"])
-    app.session_state["choices"].cursor = trace.after_update(step - 1)
+    app.session_state["desks"]["playground"].cursor = trace.after_update(step - 1)
     app.run()
     assert notice(app, "departs") is None, "the step before departs from nothing"

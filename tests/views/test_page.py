@@ -111,7 +111,7 @@ def test_a_refused_prompt_gets_a_sentence_and_costs_nothing(app, draft, sentence
     send(app, "added", draft)
     assert sentence in notice(app, "error")
     assert payload(app, "requests")["cards"] == before
-    assert app.session_state["choices"].draft.text == draft["text"]
+    assert app.session_state["desks"]["playground"].draft.text == draft["text"]
 
 
 def test_a_huge_max_tokens_reserves_nothing_where_the_pool_can_hold_the_model_length(app):
@@ -141,7 +141,7 @@ def test_a_changed_setting_says_what_it_restarts_before_it_does(app):
     app.button(key="apply").click().run()
     assert payload(app, "transport")["last"] == 1
     assert len(payload(app, "requests")["cards"]) == 1
-    assert app.session_state["run"].config.block_size == 4
+    assert app.session_state["desks"]["playground"].run.config.block_size == 4
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_a_live_run_stops_exactly_where_it_happens(app):
     send(app, "added", prompt(max_tokens="2"))
     wait_for(app, "started", "r1")
     assert now(app).startswith("r1")
-    assert app.session_state["choices"].pursuit is None
+    assert app.session_state["desks"]["playground"].pursuit is None
     wait_for(app, "done")
     assert now(app) == "r0 is finished: it has all the tokens that it asked for." or "r0" in now(
         app

@@ -22,7 +22,7 @@ def test_each_run_keeps_its_cursor_and_what_is_selected_stays(app):
     assert shown(app) == "Run 1"
     assert payload(app, "transport")["position"] == position
     assert payload(app, "transport")["run"] == first
-    assert app.session_state["choices"].selection.request_id == "r1"
+    assert app.session_state["desks"]["playground"].selection.request_id == "r1"
     send(app, "switched", second)
     assert payload(app, "transport")["position"] == there
 
@@ -47,7 +47,10 @@ def test_a_closed_branch_gives_way_to_the_run_it_came_from(app):
     assert shown(app) == "Run 3"
     send(app, "dropped", run_id(app, "Run 3"))
     assert payload(app, "runs") is None
-    assert app.session_state["run"] is app.session_state["choices"].shelf.kept[0].run
+    assert (
+        app.session_state["desks"]["playground"].run
+        is app.session_state["desks"]["playground"].shelf.kept[0].run
+    )
 
 
 def test_the_oldest_branch_goes_when_there_are_too_many_and_the_page_says_so(app):

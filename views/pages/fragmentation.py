@@ -22,6 +22,7 @@ WIDTHS = (5, 5, 4)
 
 
 def render() -> None:
+    session.enter(session.PLAYGROUND)
     framed(_page, session.text())
 
 

@@ -18,6 +18,7 @@ PANEL_HEIGHT = 300  # pixels; more scrolls inside, so that the stage stays in si
 
 
 def render() -> None:
+    session.enter(session.PLAYGROUND)
     framed(_page, session.text())
 
 

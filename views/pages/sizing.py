@@ -13,6 +13,7 @@ from views.theme import PAGE_STYLE
 
 
 def render() -> None:
+    session.enter(session.PLAYGROUND)
     framed(_page, session.text())
 
 
