@@ -6,7 +6,6 @@ the longest (all requests that are known). Nothing younger than the lookup is lo
 """
 
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from engine.core.coordinator import Hit
 from engine.core.kv_cache_spec import SlidingWindowSpec, cdiv
@@ -36,6 +35,7 @@ from engine.questions.reasons import (
     ShorterThanBlock,
     WindowGap,
 )
+from engine.trace.per_trace import OnePerTrace
 from engine.trace.state import NULL_BLOCK_ID, Cursor, State
 from engine.trace.trace import Trace
 
@@ -73,7 +73,7 @@ def why_miss(trace: Trace, cursor: Cursor, request_id: str) -> Miss | None:
 
 def _verdict(trace: Trace, log: CacheLog, request_id: str, position: int) -> Miss:
     """About a lookup that was made. It never changes any more, so it is kept."""
-    known = _verdicts.setdefault(trace, {})
+    known = _VERDICTS.of(trace)
     verdict = known.get((request_id, position))
     if verdict is None:
         state = trace.at(trace.cursor_at(position))
@@ -83,7 +83,7 @@ def _verdict(trace: Trace, log: CacheLog, request_id: str, position: int) -> Mis
     return verdict
 
 
-_verdicts: WeakKeyDictionary[Trace, dict[tuple[str, int], Miss]] = WeakKeyDictionary()
+_VERDICTS: OnePerTrace[dict[tuple[str, int], Miss]] = OnePerTrace(lambda _: {})  # by position
 
 
 def why_would_miss(trace: Trace, cursor: Cursor, query: Query) -> Miss:

@@ -19,11 +19,15 @@ class Growing(Protocol):
     def extend(self, new_events: Sequence[Event], /) -> Any: ...
 
 
-T = TypeVar("T", bound=Growing)
+T = TypeVar("T")
+G = TypeVar("G", bound=Growing)
 
 
-class PerTrace(Generic[T]):
-    """One `T` for each trace. It is made at the first look and ends with its trace."""
+class OnePerTrace(Generic[T]):
+    """One `T` for each trace. It is made at the first look and ends with its trace.
+
+    What `make` returns must not hold the trace: neither would ever end.
+    """
 
     def __init__(self, make: Callable[[Trace], T]) -> None:
         self._make = make
@@ -31,11 +35,22 @@ class PerTrace(Generic[T]):
         self._lock = threading.Lock()  # recorded traces are shared by all visitors
 
     def of(self, trace: Trace) -> T:
-        """The trace's own, with everything in it that has happened by now."""
+        """The trace's own."""
         with self._lock:
-            found = self._known.get(trace)
-            if found is None:
-                found = self._known[trace] = self._make(trace)
-            if found.num_events < trace.num_events:
-                found.extend(trace.events_from(found.num_events))
+            return self._found(trace)
+
+    def _found(self, trace: Trace) -> T:
+        found = self._known.get(trace)
+        if found is None:
+            found = self._known[trace] = self._make(trace)
+        return found
+
+
+class PerTrace(OnePerTrace[G]):
+    """The same for what follows a run: it has read everything that has happened by now."""
+
+    def _found(self, trace: Trace) -> G:
+        found = super()._found(trace)
+        if found.num_events < trace.num_events:
+            found.extend(trace.events_from(found.num_events))
         return found

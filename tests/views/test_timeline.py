@@ -167,7 +167,7 @@ def test_a_picture_that_grew_with_its_run_is_the_one_that_is_drawn_at_once():
             timeline(trace, trace.last, TEXT)
     timeline(trace, trace.last, TEXT)
     history = history_of(trace)
-    grown, drawn = run_strip(history), window_strip(history, 0, history.last_position)
+    grown, drawn = run_strip(trace), window_strip(history, 0, history.last_position)
     assert grown.cut == drawn.cut
     assert grown.cut.stride > 8
     assert grown.packed() == drawn.packed()

@@ -12,11 +12,11 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import networkx as nx
 
 from engine.trace.entries import RequestState
+from engine.trace.per_trace import OnePerTrace
 from engine.trace.state import State, cache_key
 from engine.trace.trace import Trace
 
@@ -178,11 +178,9 @@ class PrefixForest:
         return found._replace(place=found.place - num_steps) if num_steps else found
 
 
-_forests: WeakKeyDictionary[Trace, tuple[threading.Lock, PrefixForest]] = WeakKeyDictionary()
-_forests_lock = threading.Lock()
+_FORESTS = OnePerTrace(lambda _: (threading.Lock(), PrefixForest()))
 
 
 def forest_of(trace: Trace) -> tuple[threading.Lock, PrefixForest]:
     """The forest of a run, to be moved and read by whoever holds its lock."""
-    with _forests_lock:
-        return _forests.setdefault(trace, (threading.Lock(), PrefixForest()))
+    return _FORESTS.of(trace)

@@ -12,10 +12,11 @@ import base64
 import threading
 from bisect import bisect_right
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from engine.trace.block_log import BLOCK_STATES
-from engine.trace.history import History
+from engine.trace.history import History, history_of
+from engine.trace.per_trace import OnePerTrace
+from engine.trace.trace import Trace
 
 MAX_COLUMNS = 350
 MAX_ROWS = 128
@@ -176,16 +177,27 @@ def window_strip(history: History, first: int, until: int) -> Strip:
     return strip
 
 
-def run_strip(history: History) -> Strip:
-    """The whole run. The picture is kept, and goes on where it was as long as its cut fits."""
-    until = history.last_position
-    with _lock:
-        cut, strip = _cut(history, 0, until), _strips.get(history)
-        if strip is None or strip.cut._replace(num_columns=cut.num_columns) != cut:
-            strip = _strips[history] = Strip(history, cut)
-        strip.cut = cut
-        strip.sweep(until)
-    return strip
+def run_strip(trace: Trace) -> Strip:
+    """The whole run."""
+    return _RUN_STRIPS.of(trace).latest(history_of(trace))
+
+
+class _RunStrip:
+    """The picture of a whole run is kept, and goes on where it was as long as its cut fits."""
+
+    def __init__(self) -> None:
+        self._strip: Strip | None = None
+        self._lock = threading.Lock()
+
+    def latest(self, history: History) -> Strip:
+        until = history.last_position
+        with self._lock:
+            cut, strip = _cut(history, 0, until), self._strip
+            if strip is None or strip.cut._replace(num_columns=cut.num_columns) != cut:
+                strip = self._strip = Strip(history, cut)
+            strip.cut = cut
+            strip.sweep(until)
+        return strip
 
 
 def _cut(history: History, first: int, until: int) -> Cut:
@@ -198,5 +210,4 @@ def _cut(history: History, first: int, until: int) -> Cut:
     return Cut(first, stride, (until - first) // stride + 1, per_row)
 
 
-_strips: WeakKeyDictionary[History, Strip] = WeakKeyDictionary()
-_lock = threading.Lock()
+_RUN_STRIPS = OnePerTrace(lambda _: _RunStrip())

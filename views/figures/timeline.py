@@ -38,7 +38,7 @@ def timeline(
     """
     history = history_of(trace)
     position = trace.position(cursor)
-    strip = _strip(history, position, zoom)
+    strip = _strip(trace, position, zoom)
     cut, takers = strip.cut, strip.takers
     targets = cut.last_positions(history.last_position)
     lanes, num_left_out = _lanes(history, cut)
@@ -71,10 +71,11 @@ def _is_all_near(history: History) -> bool:
     return history.last_position < NEAR
 
 
-def _strip(history: History, position: int, zoom: str) -> Strip:
+def _strip(trace: Trace, position: int, zoom: str) -> Strip:
     """Near the cursor the window moves by halves, so that it stands still for most steps."""
+    history = history_of(trace)
     if zoom != "near" or _is_all_near(history):
-        return run_strip(history)
+        return run_strip(trace)
     half = NEAR // 2
     first = position // half * half - half // 2
     first = max(0, min(first, history.last_position + 1 - NEAR))
