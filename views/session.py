@@ -25,10 +25,10 @@ from views.figures.selection import NOTHING
 from views.loading import Loader, load_default_model
 from views.runs import Run
 from views.shelf import Left, Shelf
-from views.text import Text, quoted
+from views.text import LANGUAGES, Text, best_language, quoted
 
 PLAYGROUND = "playground"
-_DESKS, _HERE = "desks", "desk"
+_DESKS, _HERE, _LANGUAGE = "desks", "desk", "language"
 
 
 def enter(desk: str) -> None:
@@ -44,12 +44,37 @@ def choices() -> Choices:
 def _desk(name: str) -> Choices:
     desks: dict[str, Choices] = st.session_state.setdefault(_DESKS, {})
     if name not in desks:
-        desks[name] = Choices()
+        desks[name] = Choices(language=language())
     return desks[name]
 
 
 def text() -> Text:
-    return Text(choices().language)
+    return Text(language())
+
+
+def language() -> str:
+    """What the visitor chose, else what the link says, else the browser's own."""
+    if _LANGUAGE not in st.session_state:
+        given = st.query_params.get("lang")
+        st.session_state[_LANGUAGE] = (
+            given if given in LANGUAGES else best_language(st.context.locale)
+        )
+        if given is not None and given not in LANGUAGES:
+            choices().say_also(text()("notice.language", given=quoted(given)))
+    return str(st.session_state[_LANGUAGE])
+
+
+def take_language(key: str) -> None:
+    """Speak it everywhere from now on. Nothing else changes."""
+    st.session_state[_LANGUAGE] = st.session_state[key]
+    for desk in st.session_state.get(_DESKS, {}).values():
+        desk.language = language()
+
+
+def keep_language_in_link() -> None:
+    """A page change empties the address; English needs no word there unless another was asked for."""
+    if st.query_params.get("lang", LANGUAGES[0]) != language():
+        st.query_params["lang"] = language()
 
 
 # The model --------------------------------------------------------------------------------------

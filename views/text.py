@@ -4,7 +4,7 @@ import importlib
 import unicodedata
 from collections.abc import Iterable
 
-LANGUAGES = ("en",)
+LANGUAGES: tuple[str, ...] = ("en",)
 MAX_LISTED = 8
 MAX_QUOTED = 40
 FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"  # Unicode's bidirectional algorithm, UAX 9
@@ -27,8 +27,8 @@ class Text:
 
     def count(self, key: str, number: int, /, **values: object) -> str:
         """The sentence for this number: `key.one` or `key.other`, with `{n}` in it."""
-        form = "one" if number == 1 else "other"
-        return self.messages[f"{key}.{form}"].format(n=number, **values)
+        one = self.messages.get(f"{key}.one") if number == 1 else None  # not every language has it
+        return (one or self.messages[f"{key}.other"]).format(n=number, **values)
 
     def named(self, family: str, name: str) -> str:
         """The word of a family of keys, chosen by a name from the trace (a status, a reason)."""
@@ -41,6 +41,12 @@ class Text:
             return ", ".join(map(str, shown))
         head, tail = shown[: MAX_LISTED - 2], shown[-1]
         return self("list.long", head=", ".join(map(str, head)), tail=tail, n=len(shown))
+
+
+def best_language(locale: str | None) -> str:
+    """Of ours, for what a browser asks for (`ja-JP`); English for all others."""
+    asked = (locale or "").replace("_", "-").split("-")[0].lower()
+    return asked if asked in LANGUAGES else LANGUAGES[0]
 
 
 def quoted(given: str) -> str:

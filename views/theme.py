@@ -55,11 +55,13 @@ PAGE_STYLE = """<style>
 [data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"] {
   padding-left: clamp(0.75rem, 1.9vw, 2.5rem); padding-right: clamp(0.75rem, 1.9vw, 2.5rem);
 }
+.st-key-parts { display: none; } /* carries scripts, shows nothing */
 /* Streamlit fades what a run has not drawn yet. A step draws all of the stage at once, and a fade that is
    begun and broken off at each step costs more than the step. */
 [data-testid="stElementContainer"] { opacity: 1 !important; transition: none !important; }
 /* The pages stand in one thin line; Streamlit's own is 56 px high. */
 [data-testid="stHeader"], [data-testid="stToolbar"] { height: 2.25rem; min-height: 0; }
+.st-key-language_switch { position: fixed; top: 0.2rem; right: clamp(0.75rem, 1.9vw, 2.5rem); z-index: 999991; width: auto; }
 [data-testid="stTopNav"] { padding-left: calc(clamp(0.75rem, 1.9vw, 2.5rem) - 7.5px); }
 [data-testid="stMainBlockContainer"] { padding-top: 2.6rem; }
 [data-testid="stMain"]:focus-visible { outline: none; box-shadow: none; }
