@@ -52,7 +52,7 @@ class Run:
         self.config = config
         self.live = live
         self.script = script
-        self.is_recorded = False  # the example as it comes, which every link can name
+        self.link: dict[str, str] = {}  # what finds it again; empty where nothing does
         self.drafts: dict[str, Draft] = {}  # request id -> what was typed for it
         self.num_interventions = 0  # aborts and resets: each stops the player
         self.lock = lock

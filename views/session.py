@@ -17,18 +17,17 @@ from engine.sources.source import Tokenized
 from engine.trace.state import Cursor
 from views import actions, side_runs
 from views.branching import scripted_run
-from views.choices import LENSES, START, Choices
+from views.choices import LENSES, Choices
 from views.drafts import Branch, Draft, Restart, numbers_of
-from views.examples import EXAMPLES, OWN, Example
+from views.examples import EXAMPLES, Example
 from views.figures import address
 from views.figures.selection import NOTHING
 from views.loading import Loader, load_default_model
 from views.runs import Run
-from views.shelf import Left, Shelf
 from views.text import LANGUAGES, Text, best_language, quoted
 
 PLAYGROUND = "playground"
-_DESKS, _HERE, _LANGUAGE = "desks", "desk", "language"
+_DESKS, _HERE, _LANGUAGE, _EXAMPLE = "desks", "desk", "language", "example"
 
 
 def enter(desk: str) -> None:
@@ -98,7 +97,7 @@ def _live_run(config: EngineConfig) -> Run:
 def _recorded(name: str) -> Run:
     """The example as it comes, run once for everybody: nothing in it changes any more."""
     begun = scripted_run(EXAMPLES[name], EXAMPLES[name].config)
-    begun.is_recorded = True
+    begun.link = {"example": name}
     return begun
 
 
@@ -237,24 +236,14 @@ ACTIONS: dict[str, actions.Action] = {
 # What the page's own controls ask for -----------------------------------------------------------
 
 
-def open_example(name: str) -> None:
-    """Leave the run that is on, and go on with the one that was left there, or begin it."""
-    chosen, begun = choices(), run()
-    if name not in EXAMPLES or name == chosen.example:
-        return
-    if begun is not None:
-        chosen.left[chosen.example] = Left(begun, chosen.cursor, chosen.shelf)
-    there = chosen.left.pop(name, Left(None, START, Shelf()))
-    chosen.shelf, chosen.pursuit = there.shelf, None
-    chosen.example, chosen.panel_is_open = name, name == OWN
-    chosen.cursor, chosen.selection, chosen.address_is_read = there.cursor, NOTHING, True
-    chosen.notices.clear()
-    chosen.typed.clear()
-    chosen.run = there.run
-
-
 def take_example(key: str) -> None:
-    open_example(st.session_state[key])
+    side_runs.open_example(choices(), st.session_state[key])
+
+
+def example_field() -> str:
+    """The key of the field that chooses an example; it shows the one that is open."""
+    st.session_state[_EXAMPLE] = choices().example
+    return _EXAMPLE
 
 
 def retry_model() -> None:

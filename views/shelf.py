@@ -39,6 +39,9 @@ class Shelf:
     def find(self, run_id: int) -> Kept | None:
         return next((kept for kept in self.kept if kept.run.run_id == run_id), None)
 
+    def with_link(self, link: dict[str, str]) -> Kept | None:
+        return next((kept for kept in self.kept if kept.run.link == link), None)
+
     def number(self, run: Run) -> int:
         """Under which a run is known; the first of a shelf that is empty."""
         kept = self.find(run.run_id)

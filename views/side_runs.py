@@ -5,11 +5,13 @@ from typing import Any
 from engine.trace.state import Cursor
 from views import actions
 from views.branching import branch_of
-from views.choices import Choices, Pursuit
+from views.choices import START, Choices, Pursuit
 from views.drafts import Branch, Draft
+from views.examples import EXAMPLES, OWN
+from views.figures.selection import NOTHING
 from views.figures.until import BRANCHED, Until
 from views.runs import Run
-from views.shelf import MAX_RUNS
+from views.shelf import MAX_RUNS, Left, Shelf
 from views.text import Text
 
 
@@ -40,6 +42,35 @@ def _add_here(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     return True
 
 
+def open_example(chosen: Choices, name: str) -> None:
+    """Leave the run that is on, and go on with the one that was left there, or begin it."""
+    if name not in EXAMPLES or name == chosen.example:
+        return
+    if chosen.run is not None:
+        chosen.left[chosen.example] = Left(chosen.run, chosen.cursor, chosen.shelf)
+    there = chosen.left.pop(name, Left(None, START, Shelf()))
+    chosen.shelf, chosen.pursuit = there.shelf, None
+    chosen.example, chosen.panel_is_open = name, name == OWN
+    chosen.cursor, chosen.selection, chosen.address_is_read = there.cursor, NOTHING, True
+    chosen.notices.clear()
+    chosen.typed.clear()
+    chosen.run = there.run
+
+
+def _revisit(chosen: Choices, _: Run | None, moment: Any) -> bool:
+    """Back or Forward in the browser led to a moment of another run."""
+    link = moment.get("names") if isinstance(moment, dict) else None
+    if not isinstance(link, dict):
+        return False
+    open_example(chosen, str(link.get("example", chosen.example)))
+    if (kept := chosen.shelf.with_link(link)) is not None:
+        _switch(chosen, chosen.run, kept.run.run_id)
+    step, sub_step = moment.get("step"), moment.get("sub")
+    if chosen.run is not None and isinstance(step, int) and isinstance(sub_step, int):
+        chosen.cursor = chosen.run.trace.clamp(Cursor(step, sub_step))
+    return True
+
+
 def _switch(chosen: Choices, begun: Run | None, run_id: Any) -> bool:
     kept = chosen.shelf.find(run_id)
     if begun is not None and kept is not None and kept.run is not begun:
@@ -67,4 +98,5 @@ ACTIONS: dict[str, actions.Action] = {
     "added_here": _add_here,
     "switched": _switch,
     "dropped": _drop,
+    "revisited": _revisit,
 }

@@ -17,6 +17,7 @@ function present({ data, parentElement, setTriggerValue }) {
   player.data = data;
   player.send = (target) => setTriggerValue("target", target);
   player.clear = () => setTriggerValue("selected", {});
+  player.revisit = (moment) => setTriggerValue("revisited", moment);
   if (player.run !== data.run) {
     if (player.run !== undefined) release();
     if (player.dirty) player.send({ ...player.goal, sequence: player.sequence, run: player.run }); // where the run that is left shall stand
@@ -196,26 +197,30 @@ function options(select, label, entries, chosen) {
 
 // The link of this moment. Where somebody rested, the Back button comes back to; what only flew by is replaced.
 const REST_MS = 1000;
+const SOURCES = ["example", "run", "lesson"];
+const names = (address) => Object.fromEntries(SOURCES.filter((name) => address[name] !== undefined).map((name) => [name, address[name]]));
 function address(player, wanted) {
   if (player.underWay !== null) return; // not there yet
   const url = new URL(location.href);
-  for (const name of ["example", "step", "sub", "live", "block", "hash", "request", "token", "lens"]) {
+  for (const name of [...SOURCES, "step", "sub", "live", "block", "hash", "request", "token", "lens"]) {
     if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
   }
   if (url.href === location.href) return;
   const now = performance.now(); player.since ??= now;
   const moved = ["step", "sub"].some((name) => url.searchParams.get(name) !== new URL(location.href).searchParams.get(name));
   const rested = moved && history.state?.moment && !player.playing && !player.returning && now - player.since > REST_MS;
-  const state = { ...history.state, moment: wanted.step === undefined ? null : [wanted.example, wanted.step, wanted.sub] };
+  const state = { ...history.state, moment: wanted.step === undefined ? null : [names(wanted), wanted.step, wanted.sub] };
   history[rested ? "pushState" : "replaceState"](state, "", url);
   if (moved) player.since = now;
   player.returning = false;
 }
-// Back and Forward of the browser: the moment that the entry was made for.
+// Back and Forward of the browser: the moment that the entry was made for, perhaps of another run.
 function revisit(player, moment) {
-  const { ends, address: here } = player.data ?? {}, [example, step, sub] = moment ?? [];
-  if (!moment || !ends || example !== here?.example || step > ends.length) return false;
+  const { ends, address: here } = player.data ?? {}, [from, step, sub] = moment ?? [];
+  if (!moment || !here || !player.root) return false;
   stop(player); player.returning = true;
+  if (JSON.stringify(from) !== JSON.stringify(names(here))) { player.revisit({ names: from, step, sub }); return true; }
+  if (step > ends.length) return false;
   return go(player, { position: (step ? ends[step - 1] : 0) + sub });
 }
 // Whoever has chosen something goes on with the keys: what was chosen with keeps them no longer.

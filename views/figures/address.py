@@ -13,12 +13,14 @@ LIVE = "live"  # in the address of a page that has a live run, which its reload 
 MAX_DIGITS = 15
 
 
-def address(example: str, trace: Trace, cursor: Cursor, *, is_recorded: bool) -> dict[str, Any]:
-    """A live run cannot be restored from a link: its address names the example, and that it was."""
-    if not is_recorded:
-        return {"example": example, LIVE: 1} if trace.num_positions > 1 else {"example": example}
+def address(
+    names: Mapping[str, str], trace: Trace, cursor: Cursor, *, restores: bool
+) -> dict[str, Any]:
+    """What finds a run, and the moment in it; without the moment where no link brings it back."""
+    if not restores:
+        return {**names, LIVE: 1} if trace.num_positions > 1 else dict(names)
     cursor = trace.cursor_at(trace.position(cursor))
-    return {"example": example, "step": cursor.step, "sub": cursor.sub_step}
+    return {**names, "step": cursor.step, "sub": cursor.sub_step}
 
 
 def chosen(selection: Selection, lens: str | None) -> dict[str, Any]:

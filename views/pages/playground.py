@@ -48,8 +48,7 @@ def _header() -> None:
         st.segmented_control(
             text("example.label"),
             list(EXAMPLES),
-            default=chosen.example,
-            key="example",
+            key=session.example_field(),
             format_func=lambda name: text.named("example", name),
             on_change=session.take_example,
             args=("example",),

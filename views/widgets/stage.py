@@ -27,7 +27,7 @@ from views.widgets.linked import linked
 from views.widgets.notices import notices
 
 WIDTHS = (8.6, 21.6, 12.3)  # story, requests, pool
-TIME_SENDS = ("target", "selected")  # Escape selects nothing
+TIME_SENDS = ("target", "selected", "revisited")  # Escape selects nothing
 
 
 def stage(run: Run, beside_time: Callable[[Run], None]) -> None:
@@ -94,8 +94,9 @@ def _time(run: Run, text: Text) -> None:
         run_id=run.run_id,
     )
     payload["sequence"] = chosen.sequence
+    names = run.link or {"example": chosen.example}
     payload["address"] = address(
-        chosen.example, run.trace, chosen.cursor, is_recorded=run.is_recorded
+        names, run.trace, chosen.cursor, restores=bool(run.link)
     ) | address_of_choice(chosen.selection, chosen.lens if chosen.lens != LENSES[0] else None)
     sent = {f"on_{what}_change": partial(session.note, "transport", what) for what in TIME_SENDS}
     piece("transport", payload, **sent)
