@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from views import session
+from views.components.piece import carry
 from views.pages import fragmentation, playground, sizing
 
 text = session.text()
@@ -18,4 +19,5 @@ pages = [
     st.Page(sizing.render, title=text("app.sizing"), url_path="sizing"),
     st.Page(fragmentation.render, title=text("frag.page"), url_path="fragmentation"),
 ]
+carry()
 st.navigation(pages, position="top").run()

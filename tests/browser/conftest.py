@@ -7,6 +7,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,13 @@ def chromium_path() -> str:
 
 @pytest.fixture(scope="session")
 def base_url() -> Iterator[str]:
+    with serving() as url:
+        yield url
+
+
+@contextmanager
+def serving(path: str = "") -> Iterator[str]:
+    """The address of a server of one's own, below a path if asked."""
     chromium_path()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -41,10 +49,13 @@ def base_url() -> Iterator[str]:
     command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
     options = ["--server.address=127.0.0.1", "--server.headless=true"]
     server = subprocess.Popen(
-        [*command, *options], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*command, *options, f"--server.baseUrlPath={path}"],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
-        yield wait_for(f"http://127.0.0.1:{port}", server)
+        yield wait_for(f"http://127.0.0.1:{port}/{path}".rstrip("/"), server)
     finally:
         server.terminate()
         try:

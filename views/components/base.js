@@ -1,11 +1,12 @@
-// Put in front of every component's script, which defines present(). Text reaches the page through textContent alone.
+// Stands in front of every part's script, which defines present(). Text reaches the page through textContent alone.
 
 // The parts of the stage arrive one by one; they are drawn at once when the last of them (the transport) is there:
 // one layout and one painted frame a step, and no frame that shows two moments.
 const PATIENCE_MS = 100; // where the transport has nothing new, and is not called
-function together(sent, place) {
-  const args = { ...sent, data: JSON.parse(new TextDecoder().decode(sent.data)) };
-  const stage = kept("stage", () => ({ parts: new Map(), ends: new Map(), measures: [], timer: 0 })), root = args.parentElement.querySelector(".root");
+function together(sent, { place, present, sheets }) {
+  const args = { ...sent, data: JSON.parse(new TextDecoder().decode(sent.data)) }, { parentElement } = sent;
+  if (!parentElement.adoptedStyleSheets.length) parentElement.adoptedStyleSheets = sheets;
+  const stage = kept("stage", () => ({ parts: new Map(), ends: new Map(), measures: [], timer: 0 })), root = parentElement.querySelector(".root");
   const draw = () => { attr(root, "data-still", stage.still); stage.ends.set(root, present(args)); };
   const measure = () => stage.measures.splice(0).forEach((each) => each());
   const flush = () => { clearTimeout(stage.timer); stage.timer = 0; const parts = [...stage.parts.values()]; stage.parts.clear(); parts.forEach((each) => each()); };

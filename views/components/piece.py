@@ -1,9 +1,15 @@
 """Parts of a page that are stepped: each a script and a style sheet beside this file.
 
+Streamlit sends a component's script with each of its messages. So the scripts and styles of all
+parts travel in one component of their own, which `carry` draws outside of what is stepped; the
+script of a part (loader.js) only waits for them, and a step carries little but data.
+
 A part is never remounted between two moments; its script gets the new payload and changes what
 differs. Scripts write text through textContent alone.
 """
 
+import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,29 +44,51 @@ NAMES = (
 ALONE = ("fragmentation", "notices", "prompt", "runs", "sizing", "until")  # beside the stage
 LAST = "transport"  # of the stage, in the order of a page
 NARROW = ("until",)  # no wider than what stands in them
+CARRIER = "parts"
 
 
-def _register(name: str) -> Callable[..., Any]:
-    script, style = (FOLDER / f"{name}.{suffix}" for suffix in ("js", "css"))
-    return st.components.v2.component(
-        f"pagewalk_{name}",
-        html='<div class="root"></div>',
-        css="\n".join((css_variables(), _read("base.css"), style.read_text(encoding="utf-8"))),
-        js="\n".join((_read("base.js"), script.read_text(encoding="utf-8"), _export(name))),
+def _script() -> str:
+    """All parts in one module, each in a function of its own that runs once it is asked for."""
+    styles = {name: _read(f"{name}.css") for name in NAMES}
+    styles["base"] = css_variables() + _read("base.css")
+    made = (
+        f"{json.dumps(name)}: {{ place: {json.dumps(_place(name))}, make: () => {{\n"
+        f"{_read(f'{name}.js')}\nreturn present; }} }},"
+        for name in NAMES
     )
+    parts = ("const PARTS = {", *made, "};", f"const STYLES = {json.dumps(styles)};")
+    return "\n".join((_read("base.js"), *parts, _read("parts.js")))
 
 
-def _export(name: str) -> str:
+def _place(name: str) -> str:
     """How the part is drawn: with the others of the stage, as the last of them, or alone."""
-    place = "alone" if name in ALONE else "last" if name == LAST else "part"
-    return f'export default (args) => together(args, "{place}");\n'
+    return "alone" if name in ALONE else "last" if name == LAST else "part"
 
 
 def _read(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
+SCRIPT = _script()
+# A browser that was there before the server began anew gets the new scripts beside the old.
+VERSION = hashlib.sha256(SCRIPT.encode()).hexdigest()[:12]
+_KNOWN_AS = f'const VERSION = "parts {VERSION}";\n'
+
+
+def _register(name: str) -> Callable[..., Any]:
+    loader = f"{_KNOWN_AS}const NAME = {json.dumps(name)};\n{_read('loader.js')}"
+    return st.components.v2.component(
+        f"pagewalk_{name}", html='<div class="root"></div>', js=loader
+    )
+
+
 PIECES = {name: _register(name) for name in NAMES}
+_CARRIER = st.components.v2.component(f"pagewalk_{CARRIER}", js=_KNOWN_AS + SCRIPT)
+
+
+def carry() -> None:
+    """Send the scripts and styles of all parts. Once on a page, outside of every fragment."""
+    _CARRIER(key=CARRIER, width="content", height="content")
 
 
 def piece(name: str, payload: dict[str, Any], **on_change: Callable[[], None]) -> None:

@@ -1,0 +1,2 @@
+const { promise } = ((globalThis.pagewalk ??= {})[VERSION] ??= Promise.withResolvers());
+export default (await promise)(NAME);
