@@ -11,7 +11,7 @@ import msgspec
 
 from engine.trace import events
 from engine.trace.events import Event
-from engine.trace.perfetto_entries import introduction
+from engine.trace.perfetto_entries import Entry, introduction
 from engine.trace.perfetto_tracks import Tracks
 from engine.trace.step_clock import REAL, StepClock, batches, which_times
 from engine.trace.trace import Trace
@@ -34,7 +34,7 @@ def perfetto_pieces(trace: Trace) -> Iterator[bytes]:
     has_blocks = num_used <= MAX_BLOCK_TRACKS
     about = _encode(_about(trace, times, num_used))
     yield b'{"displayTimeUnit":"ms","otherData":' + about + b',"traceEvents":[\n'
-    yield b",\n".join(map(_encode, introduction(times)))
+    yield _encode(introduction(times))[1:-1]
     clock = StepClock(is_real=times == REAL)
     tracks = Tracks(
         num_usable_blocks=trace.header.config["num_blocks"] - 1,
@@ -42,10 +42,13 @@ def perfetto_pieces(trace: Trace) -> Iterator[bytes]:
         has_blocks=has_blocks,
     )
     for batch in batches(happened):
-        entries = tracks.step(batch, clock.times(batch))
-        yield b"".join(b",\n" + _encode(entry) for entry in entries)
-    yield b"".join(b",\n" + _encode(entry) for entry in tracks.close())
+        yield _more(tracks.step(batch, clock.times(batch)))
+    yield _more(tracks.close())
     yield b"\n]}\n"
+
+
+def _more(entries: list[Entry]) -> bytes:
+    return b",\n" + _encode(entries)[1:-1] if entries else b""
 
 
 def _num_used_blocks(happened: list[Event]) -> int:

@@ -167,7 +167,9 @@ class Tracks:
         if event.request_id in ahead.given_back:
             name, ends = f"{name}, given back", ahead.given_back[event.request_id]
         elif sampled is not None:
-            args |= {"sampled_token_ids": sampled.token_ids, "text": sampled.text}
+            args["sampled_token_ids"] = sampled.token_ids
+            if sampled.text:
+                args["text"] = sampled.text
         self._sheet.request(event.request_id).slice(name, ends=ends, **args)
 
     def allocation_failed(self, event: events.AllocationFailed) -> None:
