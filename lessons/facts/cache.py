@@ -1,0 +1,180 @@
+"""The prefix cache: hits, hashes, what two requests share, and the numbers of the dashboard."""
+
+from collections.abc import Callable
+
+from engine.trace.entries import RequestState
+from engine.trace.events import BlocksTouched, CacheReset, PrefixLookedUp, StepEnded
+from engine.trace.trace import Trace
+from lessons.errors import FactError
+from lessons.facts.tables import request_at, state_at
+from lessons.happenings import events_of
+
+NUM_DISPLAYED_REQUESTS = 1000  # vLLM 0.17.1: the hit rate on display is of the latest 1000
+
+
+def cached_tokens(trace: Trace, *, request: str) -> int:
+    """num_cached_tokens: the prefix hit at the request's first admission."""
+    found = request_at(trace, request, "end").num_cached_tokens
+    if found is None:
+        raise FactError(f"{request} is never admitted in this run")
+    return found
+
+
+def hit_tokens(trace: Trace, *, request: str, nth: int = 1) -> int:
+    """What the request's nth (1 = first) lookup found, whether it was then admitted or not."""
+    return _lookup(trace, request, nth).num_hit_tokens
+
+
+def stop_reason(trace: Trace, *, request: str, nth: int = 1) -> str:
+    """Why the nth lookup ended: miss, end, cap, groups, eagle or skipped."""
+    return _lookup(trace, request, nth).stop_reason
+
+
+def _lookup(trace: Trace, request: str, nth: int) -> PrefixLookedUp:
+    found = [event for _, event in events_of(trace, PrefixLookedUp, request)]
+    if nth > len(found):
+        raise FactError(f"{request} is looked up {len(found)} times, and lookup {nth} is asked for")
+    return found[nth - 1]
+
+
+def num_lookups(trace: Trace, *, request: str) -> int:
+    """How often the cache was asked for the request."""
+    return sum(1 for _ in events_of(trace, PrefixLookedUp, request))
+
+
+def tokens_to_compute(trace: Trace, *, request: str) -> int:
+    """Prompt tokens that the first hit left to the model."""
+    return request_at(trace, request, "end").num_prompt_tokens - cached_tokens(
+        trace, request=request
+    )
+
+
+def blocks_touched(trace: Trace, *, request: str, nth: int = 1) -> tuple[int, ...]:
+    """The blocks of the request's nth (1 = first) hit, in table order."""
+    touched = [event.block_ids for _, event in events_of(trace, BlocksTouched, request)]
+    if nth > len(touched):
+        raise FactError(f"{request} touches blocks {len(touched)} times in this run")
+    return touched[nth - 1]
+
+
+def shared_tokens(trace: Trace, *, request: str, other: str) -> int:
+    """Tokens with which both prompts begin, whatever the block size."""
+    one, two = (request_at(trace, id_, "end").added.prompt_token_ids for id_ in (request, other))
+    pairs = zip(one, two, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(two)))
+
+
+def shared_whole_blocks(trace: Trace, *, request: str, other: str) -> int:
+    """Tokens of the whole blocks with which both prompts begin."""
+    size = state_at(trace, "start").block_size
+    return shared_tokens(trace, request=request, other=other) // size * size
+
+
+# Hashes ----------------------------------------------------------------------------------------
+
+
+def num_cached_blocks(trace: Trace, *, at: str) -> int:
+    """Blocks that carry a hash, in use or free."""
+    return len(cached_blocks(trace, at=at))
+
+
+def cached_blocks(trace: Trace, *, at: str) -> tuple[int, ...]:
+    """The ids of the blocks that carry a hash, ascending."""
+    state = state_at(trace, at)
+    return tuple(sorted(id_ for id_ in state.blocks if state.is_cached(id_)))
+
+
+def num_block_hashes(trace: Trace, *, request: str, at: str) -> int:
+    """Length of the request's chain: its full blocks, cached or not."""
+    return request_at(trace, request, at).num_block_hashes
+
+
+def block_hash(trace: Trace, *, request: str, index: int) -> str:
+    """The hash of the request's block at a logical index (from 0), in hexadecimal."""
+    return _chain(trace, request)[index]
+
+
+def _chain(trace: Trace, request: str) -> list[str]:
+    return request_at(trace, request, "end").block_hashes
+
+
+def changed_hashes(trace: Trace, *, request: str, other: str) -> tuple[int, ...]:
+    """The logical blocks (from 0) whose hashes differ between two requests."""
+    pairs = zip(_chain(trace, request), _chain(trace, other), strict=False)
+    return tuple(index for index, (one, two) in enumerate(pairs) if one != two)
+
+
+def num_changed_hashes(trace: Trace, *, request: str, other: str) -> int:
+    """How many blocks of two requests have different hashes at the same logical index."""
+    return len(changed_hashes(trace, request=request, other=other))
+
+
+def copies(trace: Trace, *, request: str, index: int, at: str) -> tuple[int, ...]:
+    """All blocks that carry the hash of the request's block `index`, oldest first."""
+    state = state_at(trace, at)
+    wanted = _chain(trace, request)[index]
+    return tuple(id_ for key, ids in state.cached.items() if key.startswith(wanted) for id_ in ids)
+
+
+# Resets and statistics -------------------------------------------------------------------------
+
+
+def reset_succeeded(trace: Trace, *, nth: int) -> bool:
+    """What the nth (1 = first) reset_prefix_cache returned."""
+    resets = [event.ok for _, event in events_of(trace, CacheReset)]
+    if nth > len(resets):
+        raise FactError(f"the cache is reset {len(resets)} times in this run")
+    return resets[nth - 1]
+
+
+def queries(trace: Trace, *, at: str) -> int:
+    """Tokens looked up so far, as the statistics count them: per attempt, preempted ones apart."""
+    return state_at(trace, at).stats.queries
+
+
+def hits(trace: Trace, *, at: str) -> int:
+    """Tokens found so far, as the statistics count them."""
+    return state_at(trace, at).stats.hits
+
+
+def preempted_queries(trace: Trace, *, at: str) -> int:
+    """Tokens looked up so far for requests that had been preempted."""
+    return state_at(trace, at).stats.preempted_queries
+
+
+def preempted_hits(trace: Trace, *, at: str) -> int:
+    """Tokens found so far for requests that had been preempted."""
+    return state_at(trace, at).stats.preempted_hits
+
+
+def hit_rate(trace: Trace) -> float:
+    """The rate on vLLM's dashboard at the end: hits / queries of the latest 1000 lookups, 0 to 1."""
+    window: list[StepEnded] = []
+    for _, event in events_of(trace, StepEnded):
+        if event.reset:
+            window.clear()
+        if event.requests:
+            window.append(event)
+        while len(window) > 1 and sum(e.requests for e in window) > NUM_DISPLAYED_REQUESTS:
+            window.pop(0)
+    asked = sum(event.queries for event in window)
+    return sum(event.hits for event in window) / asked if asked else 0.0
+
+
+def honest_hit_rate(trace: Trace) -> float:
+    """Cached prompt tokens / prompt tokens, each admitted request counted once, 0 to 1."""
+    admitted = [
+        request
+        for request in state_at(trace, "end").requests.values()
+        if request.num_cached_tokens is not None
+    ]
+    return _share(admitted, lambda r: r.num_cached_tokens or 0, lambda r: r.num_prompt_tokens)
+
+
+def _share(
+    requests: list[RequestState],
+    part: Callable[[RequestState], int],
+    whole: Callable[[RequestState], int],
+) -> float:
+    total = sum(map(whole, requests))
+    return sum(map(part, requests)) / total if total else 0.0

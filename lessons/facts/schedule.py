@@ -1,0 +1,134 @@
+"""Steps: who runs, who waits, who is thrown out, and how many tokens each one computes."""
+
+from engine.trace.events import (
+    RequestAdmitted,
+    RequestFinished,
+    RequestPreempted,
+    RequestScheduled,
+    StepScheduled,
+)
+from engine.trace.trace import Trace
+from lessons.errors import FactError
+from lessons.facts.tables import state_at
+from lessons.happenings import events_of
+
+
+def scheduled_tokens(trace: Trace, *, request: str, step: int) -> int:
+    """Tokens that the request computes in a step; 0 where it is not scheduled."""
+    rows = events_of(trace, RequestScheduled, request, step)
+    return sum(event.num_scheduled_tokens for _, event in rows)
+
+
+def tokens_by_step(trace: Trace, *, request: str) -> tuple[int, ...]:
+    """What the request computed, step by step, in the steps in which it ran."""
+    rows = events_of(trace, RequestScheduled, request)
+    return tuple(event.num_scheduled_tokens for _, event in rows)
+
+
+def first_scheduled_step(trace: Trace, *, request: str) -> int:
+    """The step, counted from 0, in which the request ran first."""
+    for happening, _ in events_of(trace, RequestScheduled, request):
+        return happening.step
+    raise FactError(f"{request} is never scheduled in this run")
+
+
+def is_scheduled(trace: Trace, *, request: str, step: int) -> bool:
+    """Whether the request computes anything in a step."""
+    return scheduled_tokens(trace, request=request, step=step) > 0
+
+
+def finished_step(trace: Trace, *, request: str) -> int:
+    """The step, counted from 0, in which the request ended."""
+    for happening, _ in events_of(trace, RequestFinished, request):
+        return happening.step
+    raise FactError(f"{request} does not finish in this run")
+
+
+def step_of_token(trace: Trace, *, request: str, token: int) -> int:
+    """The step, counted from 0, that computes the token at this position (from 0)."""
+    for happening, event in events_of(trace, RequestScheduled, request):
+        if (
+            event.num_computed_tokens
+            <= token
+            < event.num_computed_tokens + event.num_scheduled_tokens
+        ):
+            return happening.step
+    raise FactError(f"token {token} of {request} is never computed in this run")
+
+
+def num_common_prefix_blocks(trace: Trace, *, step: int, group: int = 0) -> int:
+    """Leading blocks that every running request holds, as schedule() of the step reports them."""
+    for _, event in events_of(trace, StepScheduled, step=step):
+        return event.num_common_prefix_blocks[group]
+    raise FactError(f"this run has no step {step}")
+
+
+def victim(trace: Trace, *, nth: int = 1) -> str:
+    """The request that was preempted first (nth = 1), second, .."""
+    victims = [event.request_id for _, event in events_of(trace, RequestPreempted)]
+    if nth > len(victims):
+        raise FactError(f"{len(victims)} requests are preempted in this run")
+    return victims[nth - 1]
+
+
+def preempted_for(trace: Trace, *, nth: int = 1) -> str | None:
+    """Who needed the blocks at the nth preemption."""
+    found = [event.for_request_id for _, event in events_of(trace, RequestPreempted)]
+    if nth > len(found):
+        raise FactError(f"{len(found)} requests are preempted in this run")
+    return found[nth - 1]
+
+
+def preempted_step(trace: Trace, *, nth: int = 1) -> int:
+    """The step, counted from 0, of the nth preemption."""
+    steps = [happening.step for happening, _ in events_of(trace, RequestPreempted)]
+    if nth > len(steps):
+        raise FactError(f"{len(steps)} requests are preempted in this run")
+    return steps[nth - 1]
+
+
+def num_preemptions(trace: Trace) -> int:
+    """How often anybody lost their blocks in the whole run."""
+    return sum(1 for _ in events_of(trace, RequestPreempted))
+
+
+def resumed_step(trace: Trace, *, request: str) -> int:
+    """The step, counted from 0, in which the preempted request was admitted again."""
+    return _resumption(trace, request)[0]
+
+
+def resumed_hit_tokens(trace: Trace, *, request: str) -> int:
+    """What the request's lookup found when it was admitted again."""
+    return _resumption(trace, request)[1]
+
+
+def _resumption(trace: Trace, request: str) -> tuple[int, int]:
+    for happening, event in events_of(trace, RequestAdmitted, request):
+        if event.resumed:
+            return happening.step, event.num_hit_tokens
+    raise FactError(f"{request} is never resumed in this run")
+
+
+def waiting(trace: Trace, *, at: str) -> tuple[str, ...]:
+    """The waiting queue, served from the front."""
+    return tuple(state_at(trace, at).waiting)
+
+
+def running(trace: Trace, *, at: str) -> tuple[str, ...]:
+    """The running list, in its order."""
+    return tuple(state_at(trace, at).running)
+
+
+def num_waiting(trace: Trace, *, at: str) -> int:
+    """Requests in the waiting queue."""
+    return len(state_at(trace, at).waiting)
+
+
+def num_running(trace: Trace, *, at: str) -> int:
+    """Requests in the running list."""
+    return len(state_at(trace, at).running)
+
+
+def last_step(trace: Trace) -> int:
+    """The last step of the run, counted from 0."""
+    return trace.num_steps - 1

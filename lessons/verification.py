@@ -1,0 +1,209 @@
+"""Everything that a lesson says, tried on the engine: what `python -m lessons check` finds."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from engine.errors import PagewalkError
+from engine.trace.trace import Trace
+from lessons.checks import Value, parse_check
+from lessons.errors import FactError
+from lessons.grading import answer_of, asked, choices_of, grade
+from lessons.library import LoadedLesson, first_difference
+from lessons.scenario import needs_model, run_script, whole_scenario
+from lessons.text import Words
+from lessons.validation import needed_keys
+
+
+class Report(NamedTuple):
+    """One line of the table, and one sentence for each thing that is wrong."""
+
+    name: str
+    num_scenarios: int
+    num_steps: int
+    num_values: int
+    num_expected: int
+    num_predictions: int
+    problems: tuple[str, ...]
+
+
+def verify(folder: Path) -> Report:
+    """Never raises for what the lesson's files hold."""
+    try:
+        loaded = LoadedLesson(folder)
+        traces = loaded.traces
+    except PagewalkError as error:
+        return Report(folder.name, 0, 0, 0, 0, 0, (str(error),))
+    lesson = loaded.lesson
+    problems = [
+        *_runs(loaded),
+        *_values(loaded),
+        *_chunks(loaded),
+        *_predictions(loaded),
+        *_words(loaded),
+    ]
+    return Report(
+        loaded.name,
+        len(lesson.scenarios),
+        sum(trace.num_steps for trace in traces.values()),
+        len(lesson.values),
+        len(lesson.expected),
+        len(lesson.predictions),
+        tuple(f"{loaded.name}: {problem}" for problem in problems),
+    )
+
+
+def _runs(loaded: LoadedLesson) -> Iterator[str]:
+    """Every scripted scenario runs, and as it was recorded."""
+    for scenario in loaded.lesson.scenarios:
+        if needs_model(whole_scenario(loaded.lesson, scenario.name)):
+            continue
+        try:
+            fresh = run_script(loaded.script(scenario.name))
+        except PagewalkError as error:
+            yield f"scenario {scenario.name}: {error}"
+            continue
+        difference = first_difference(loaded.traces[scenario.name], fresh)
+        if difference is not None:
+            path = loaded.trace_path(scenario.name).name
+            yield (
+                f"{path}: the engine does something else now ({difference}): "
+                f"run python -m lessons record {loaded.name} and look at what changed"
+            )
+
+
+def _values(loaded: LoadedLesson) -> Iterator[str]:
+    """Every number can be computed, and is what the syllabus says it is."""
+    for name in loaded.lesson.values:
+        try:
+            found = loaded.value(name)
+        except PagewalkError as error:
+            yield f"values.{name}: {error}"
+            continue
+        if name in loaded.lesson.expected:
+            expected = _as_tuple(loaded.lesson.expected[name])
+            if not _equal(found, expected):
+                yield f"values.{name}: {expected} is expected, and the engine gives {found}"
+
+
+def _as_tuple(value: Value) -> Value:
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
+
+
+def _equal(found: Value, expected: Value) -> bool:
+    if isinstance(expected, float) and isinstance(found, float):
+        return math.isclose(found, expected, abs_tol=1e-9)
+    return bool(found == expected) and isinstance(found, bool) == isinstance(expected, bool)
+
+
+def _chunks(loaded: LoadedLesson) -> Iterator[str]:
+    for chunk in loaded.lesson.chunks:
+        try:
+            trace = loaded.traces[loaded.lesson.scenario_of_chunk(chunk)]
+            at = trace.position(loaded.cursor(chunk))
+            if chunk.play_from is not None:
+                start = trace.position(loaded.place(chunk, chunk.play_from))
+                if start > at:
+                    yield f"chunk {chunk.id}: play_from lies behind at"
+            if chunk.select:
+                yield from _selection(loaded, trace, chunk.id, loaded.selection(chunk))
+            if chunk.predict is not None:
+                reveal = loaded.lesson.predictions[chunk.predict].reveal
+                if reveal and trace.position(loaded.place(chunk, reveal)) < at:
+                    yield f"predictions.{chunk.predict}.reveal lies before its question"
+        except PagewalkError as error:
+            yield f"chunk {chunk.id}: {error}"
+
+
+def _selection(
+    loaded: LoadedLesson, trace: Trace, chunk_id: str, chosen: dict[str, Value]
+) -> Iterator[str]:
+    chunk = next(each for each in loaded.lesson.chunks if each.id == chunk_id)
+    state = trace.at(loaded.cursor(chunk))
+    if not chosen:
+        yield f"chunk {chunk_id}: select: the block carries no hash there"
+    block, request = chosen.get("block"), chosen.get("request")
+    if block is not None and not 0 <= block < state.num_blocks:
+        yield f"chunk {chunk_id}: select: the pool has no block {block}"
+    if request is not None and request not in state.requests:
+        yield f"chunk {chunk_id}: select: there is no request {request} at that place"
+
+
+def _predictions(loaded: LoadedLesson) -> Iterator[str]:
+    """Each can be answered, its answer is graded as right, and no wrong answer is the right one."""
+    lesson, traces = loaded.lesson, loaded.traces
+    for name, prediction in lesson.predictions.items():
+        where = f"predictions.{name}"
+        try:
+            answer = answer_of(lesson, name, traces)
+            if not grade(lesson, name, answer, traces).is_right:
+                yield f"{where}: the engine's own answer {answer} is graded as wrong"
+            if prediction.kind in ("order", "choice"):
+                choices_of(lesson, name, traces)
+            yield from _kind(loaded, name, answer)
+            for index, wrong in enumerate(prediction.wrong):
+                given = _expected_wrong(loaded, name, wrong.when)
+                if given is not None and grade(lesson, name, given, traces).is_right:
+                    yield f"{where}.wrong[{index}] ({wrong.text}) is the right answer: {given}"
+        except PagewalkError as error:
+            yield f"{where}: {error}"
+
+
+def _kind(loaded: LoadedLesson, name: str, answer: Value) -> Iterator[str]:
+    prediction = loaded.lesson.predictions[name]
+    is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
+    fits = {
+        "block": is_number,
+        "number": is_number,
+        "order": isinstance(answer, tuple) and len(answer) > 1,
+        "choice": True,
+    }
+    if not fits[prediction.kind]:
+        yield f"predictions.{name}: the answer {answer!r} is no {prediction.kind}"
+
+
+def _expected_wrong(loaded: LoadedLesson, name: str, when: dict[str, Value]) -> Value:
+    """The answer that a `when` waits for; None where it is not one answer."""
+    if "value" in when:
+        return _as_tuple(when["value"])
+    if "check" not in when:
+        return None
+    found = asked(loaded.lesson, name, when, loaded.traces)
+    return found * 100 if loaded.lesson.predictions[name].unit == "percent" else found
+
+
+def _words(loaded: LoadedLesson) -> Iterator[str]:
+    """Every text of every language with its numbers in it."""
+    try:
+        values = loaded.values()
+    except PagewalkError:
+        return  # told already, with the value's name
+    for language in loaded.languages:
+        words = loaded.words(language)
+        for key in dict.fromkeys(needed_keys(loaded.lesson)):
+            yield from _fill(loaded, words, key, values)
+
+
+def _fill(loaded: LoadedLesson, words: Words, key: str, values: dict[str, Value]) -> Iterator[str]:
+    asked_name = key.split(".")[0]
+    graded = {}
+    if asked_name in loaded.lesson.predictions:
+        try:
+            answer = answer_of(loaded.lesson, asked_name, loaded.traces)
+        except FactError:
+            return
+        graded = {"answer": answer, "given": answer}
+    try:
+        words.filled(key, {**values, **graded})
+    except (ValueError, TypeError) as error:
+        yield f"{words.place}: {key}: a form does not fit its value ({error})"
+
+
+def values_of(loaded: LoadedLesson) -> Iterator[tuple[str, Value]]:
+    """Every number of a lesson by name, with the answers of its questions."""
+    for name, call in loaded.lesson.values.items():
+        check = parse_check(call, loaded.lesson.scenarios[0].name, name)
+        yield name, check.of(loaded.traces)
+    for name in loaded.lesson.predictions:
+        yield f"answer of {name}", answer_of(loaded.lesson, name, loaded.traces)
