@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from engine.errors import ConfigError
+from engine.trace.codec import without_times
 from engine.trace.header import TraceHeader
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, Workload, parse_workload, read_workload
@@ -90,10 +91,14 @@ def _mapping(folder: Path, scenario: Scenario, vocabulary: Vocabulary) -> dict[s
 
 
 def run_script(script: Script) -> Trace:
-    """From start to end; a run in which nothing can ever move again ends with that step."""
+    """From start to end, without times, so that the same script gives the same file.
+
+    A run in which nothing can ever move again ends with that step.
+    """
     workload = script.workload
     trace = Trace(TraceHeader(config=workload.config.to_mapping(), title=workload.name))
-    run = ScriptedRun(workload, emit=script.vocabulary.naming(trace.append))
+    emit = script.vocabulary.naming(lambda event: trace.append(without_times(event)))
+    run = ScriptedRun(workload, emit=emit)
     while not (run.is_over or _is_stuck(run)):
         run.step()
     return trace

@@ -191,4 +191,6 @@ def _check_placeholder(lesson: Lesson, key: str, name: str, where: str) -> None:
         key.startswith((f"{asked}.right", f"{asked}.wrong")) for asked in lesson.predictions
     )
     if name not in lesson.values and not (is_grade and name in GRADED):
-        _known(name, lesson.values, f"{where}: the value {{{name}}}")
+        close = difflib.get_close_matches(name, lesson.values, n=1)
+        hint = f"did you mean {close[0]}?" if close else "add it to [values] of lesson.toml"
+        raise LessonError(f"{where}: the value {{{name}}} does not exist: {hint}")

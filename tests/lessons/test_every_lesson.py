@@ -1,0 +1,80 @@
+"""What holds for every lesson that is there, and for the list of checks that authors read."""
+
+from pathlib import Path
+
+import pytest
+
+from lessons.checks import list_of_checks
+from lessons.grading import answer_of, grade
+from lessons.library import ROOT, LoadedLesson, lesson_folders
+from lessons.misconceptions import list_of_misconceptions
+from lessons.schema import thread_url
+from lessons.validation import needed_keys
+from lessons.verification import verify
+
+FOLDERS = lesson_folders()
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MAX_TRACE_BYTES = 300_000
+
+each_lesson = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+
+
+def test_there_are_lessons_and_no_number_twice() -> None:
+    numbers = [folder.name[:2] for folder in FOLDERS]
+    assert "06" in numbers
+    assert "10" in numbers
+    assert len(set(numbers)) == len(numbers)
+
+
+@each_lesson
+def test_the_engine_gives_every_number_and_every_recorded_run(folder: Path) -> None:
+    assert verify(folder).problems == ()
+
+
+@each_lesson
+def test_a_lesson_asks_something_and_names_its_source(folder: Path) -> None:
+    lesson = LoadedLesson(folder).lesson
+    assert lesson.predictions
+    assert lesson.sources
+    assert all(source.file.startswith("v1/") for source in lesson.sources)
+    assert all(thread_url(each).startswith("https://github.com/") for each in lesson.threads)
+
+
+@each_lesson
+def test_every_text_can_be_shown_with_its_numbers(folder: Path) -> None:
+    loaded = LoadedLesson(folder)
+    values = loaded.values()
+    for name in loaded.lesson.predictions:
+        answer = answer_of(loaded.lesson, name, loaded.traces)
+        values |= {"answer": answer, "given": answer}
+        for key in needed_keys(loaded.lesson):
+            if key.startswith(f"{name}."):
+                assert "{" not in loaded.words("en").plain(key, values)
+    for chunk in loaded.lesson.chunks:
+        assert "{" not in loaded.words("en").plain(chunk.id, values)
+
+
+@each_lesson
+def test_every_reason_for_a_wrong_answer_is_reached_by_an_answer(folder: Path) -> None:
+    """Answers that the lesson itself names get their own sentence, not that of an earlier one."""
+    loaded = LoadedLesson(folder)
+    for name, prediction in loaded.lesson.predictions.items():
+        for wrong in prediction.wrong:
+            if "value" in wrong.when:
+                given = wrong.when["value"]
+                text = grade(loaded.lesson, name, given, loaded.traces).text
+                assert text == f"{name}.wrong.{wrong.text}"
+
+
+@each_lesson
+def test_recorded_runs_are_small_and_belong_to_a_scenario(folder: Path) -> None:
+    loaded = LoadedLesson(folder)
+    wanted = {loaded.trace_path(scenario.name) for scenario in loaded.lesson.scenarios}
+    found = set(folder.glob("trace*"))
+    assert found == wanted
+    assert sum(path.stat().st_size for path in found) < MAX_TRACE_BYTES
+
+
+def test_the_readme_lists_every_check_and_every_misconception() -> None:
+    assert list_of_checks().strip() in README
+    assert list_of_misconceptions() in README
