@@ -26,7 +26,8 @@ class Room(NamedTuple):
 
 SETTINGS = ("engine.config", "engine.errors")
 TEXTS = ("views.theme", "views.text")
-PURE_CORE = ("engine.core.sizing", "engine.core.kv_cache_spec", "engine.core.block_hash")
+SIZING_CORE = ("engine.core.sizing", "engine.core.kv_cache_spec")
+PURE_CORE = (*SIZING_CORE, "engine.core.block_hash")
 CORE = Room(
     ours=("engine.core", "engine.trace.events", *SETTINGS),
     not_stdlib=("time", "random"),
@@ -51,6 +52,9 @@ PAGE = Room(
         "views.drafts",
         "views.shelf",
         "views.examples",
+        "views.workloads",
+        "views.comparing",
+        "views.opening",
         "engine.trace",
         "lessons",
         *PURE_CORE,
@@ -68,11 +72,13 @@ BEHIND_PAGES = Room(
         "views.branching",
         "views.shelf",
         "views.examples",
+        "views.workloads",
         "views.figures.moment",
         "views.figures.kv",
         "views.figures.timeline",
         "views.figures.selection",
         "views.figures.sizing_inputs",
+        "views.figures.compare_inputs",
         "views.figures.until",
         "engine.sources",
         "engine.workload",
@@ -91,7 +97,16 @@ ROOMS: dict[str, Room] = {
     "engine.core": CORE,
     "engine.core.block_hash": CORE._replace(packages=("cbor2", "xxhash")),
     "engine.runner": RUNNER,
-    "engine.runner.attention.paged_triton": RUNNER._replace(packages=("torch", "triton")),
+    # The GPU files. Nobody imports them before a device has passed the trial of its backend.
+    **dict.fromkeys(
+        (
+            "engine.runner.attention.paged_triton",
+            "engine.runner.attention.triton_backend",
+            "engine.runner.fused_kernels",
+            "engine.runner.fused_model",
+        ),
+        RUNNER._replace(packages=("torch", "triton")),
+    ),
     "engine.engine": Room(
         ours=("engine.core", "engine.runner", "engine.trace", "engine.replay", *SETTINGS)
     ),
@@ -148,15 +163,7 @@ ROOMS: dict[str, Room] = {
             "views.figures.sizing",
             "views.figures.sizing_steps",
         ),
-        Room(
-            ours=(
-                "views.figures",
-                "engine.core.kv_cache_spec",
-                "engine.core.sizing",
-                *SETTINGS,
-                *TEXTS,
-            )
-        ),
+        Room(ours=("views.figures", *SIZING_CORE, *SETTINGS, *TEXTS)),
     ),
     "views.figures.sizing_inputs": Room(ours=("views.figures", *SETTINGS, *TEXTS)),
     "views.pages": PAGE,
@@ -165,6 +172,8 @@ ROOMS: dict[str, Room] = {
     "views.session": Room(
         ours=(
             "views.choices",
+            "views.saving",
+            "views.limits",
             "views.actions",
             "views.side_runs",
             "views.drafts",
@@ -185,10 +194,10 @@ ROOMS: dict[str, Room] = {
         ),
         packages=("streamlit",),
     ),
-    "views.runs": BEHIND_PAGES,
-    "views.drafts": BEHIND_PAGES,
-    "views.branching": BEHIND_PAGES,
-    "views.shelf": BEHIND_PAGES,
+    **dict.fromkeys(("views.runs", "views.drafts", "views.branching", "views.shelf"), BEHIND_PAGES),
+    **dict.fromkeys(("views.workloads", "views.comparing", "views.opening"), BEHIND_PAGES),
+    "views.saving": BEHIND_PAGES,
+    "views.limits": Room(ours=("engine.sources.saved", *SETTINGS, *TEXTS)),
     "views.actions": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
     "views.side_runs": BEHIND_PAGES._replace(
         ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions")

@@ -59,6 +59,11 @@ def functions(module: Module) -> Iterator[ast.FunctionDef]:
             yield node
 
 
+def is_kernel(function: ast.FunctionDef) -> bool:
+    """Triton compiles it: each pointer and stride is an argument, and keyword-only ones it lacks."""
+    return any("triton.jit" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
 @pytest.mark.parametrize("module", PRODUCT, ids=lambda module: module.label)
 def test_a_function_stays_under_40_lines_and_4_positional_parameters(module: Module) -> None:
     for function in functions(module):
@@ -67,4 +72,4 @@ def test_a_function_stays_under_40_lines_and_4_positional_parameters(module: Mod
         assert num_lines <= MAX_FUNCTION_LINES, f"{function.name}: {num_lines} lines"
         positional = [*function.args.posonlyargs, *function.args.args]
         names = [argument.arg for argument in positional if argument.arg not in ("self", "cls")]
-        assert len(names) <= MAX_POSITIONAL, f"{function.name}: {names}"
+        assert len(names) <= MAX_POSITIONAL or is_kernel(function), f"{function.name}: {names}"

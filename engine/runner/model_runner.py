@@ -1,8 +1,7 @@
 """One forward pass a step: the packed tokens of all scheduled requests through a stock model."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -12,37 +11,17 @@ from engine.core.request import BlockTables, Request, SampledTokens
 from engine.errors import ConfigError
 from engine.runner import sampler
 from engine.runner.attention.backend import AttentionBackend, choose_backend
-from engine.runner.attention.plug import STEP_ARGUMENT
+from engine.runner.attention.plug import STEP_ARGUMENT, PagedStep
 from engine.runner.detokenizer import Detokenizer
 from engine.runner.input_batch import InputBatch, build_input_batch
 from engine.runner.kv_cache import KVCacheLayout, allocate_kv_cache, tensors_by_layer
 from engine.runner.model_loader import LoadedModel
 from engine.runner.sampler import Row, Sampled
 
+if TYPE_CHECKING:
+    from engine.runner.decode_path import DecodePath
+
 ForcedTokens = Mapping[str, Sequence[int]]
-
-
-@dataclass(slots=True, frozen=True)
-class PagedStep:
-    """What one forward pass brings along for its layers (attention/plug.py AttentionStep)."""
-
-    backend: AttentionBackend
-    kv_caches: tuple[Tensor, ...]  # by layer
-    plans: tuple[Any, ...]  # by layer
-
-    def attend(
-        self,
-        layer: int,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        *,
-        scale: float,
-        options: dict[str, Any],  # the plan knows the layer's window
-    ) -> Tensor:
-        return self.backend.forward(
-            query, key, value, self.kv_caches[layer], plan=self.plans[layer], scale=scale
-        )
 
 
 class ModelRunner:
@@ -84,6 +63,7 @@ class ModelRunner:
         self.kv_caches = tensors_by_layer(self.layout, self.tensors)
         layers = range(loaded.num_layers)
         self.kinds = [(self.layout.group_of_layer(i), loaded.windows[i]) for i in layers]
+        self.decode_path = self._find_decode_path()
         self.eos_token_ids = frozenset(loaded.eos_token_ids)
         self.vocab_size = loaded.vocab_size
         self.detokenizers: dict[str, Detokenizer] = {}
@@ -103,17 +83,27 @@ class ModelRunner:
         is among them, or take the one in `forced` (a recorded run)."""
         if not output.scheduled:
             return ModelOutput()
-        batch = build_input_batch(output, block_tables, self.layout.block_sizes, self.loaded.device)
-        logits = self.forward(batch)
+        logits, sampling = self._compute(output, block_tables)
         forced = forced or {}
-        rows = [_row(share.request, forced) for share in batch.sampling]
+        rows = [_row(share.request, forced) for share in sampling]
         sampled = sampler.sample(logits, rows)
         return ModelOutput(
             {
                 share.request.request_id: self._readable(share, drawn)
-                for share, drawn in zip(batch.sampling, sampled, strict=True)
+                for share, drawn in zip(sampling, sampled, strict=True)
             }
         )
+
+    def _compute(
+        self, output: SchedulerOutput, block_tables: BlockTables
+    ) -> tuple[Tensor, Sequence[ScheduledRequest]]:
+        """Logits [num_samples, vocab_size], and whose rows they are."""
+        if self.decode_path is not None:
+            logits = self.decode_path.logits_of(output, block_tables)
+            if logits is not None:
+                return logits, output.scheduled
+        batch = build_input_batch(output, block_tables, self.layout.block_sizes, self.loaded.device)
+        return self.forward(batch), batch.sampling
 
     @torch.inference_mode()
     def forward(self, batch: InputBatch) -> Tensor:
@@ -134,6 +124,20 @@ class ModelRunner:
         )
         logits: Tensor = outputs.logits[0]
         return logits
+
+    def _find_decode_path(self) -> "DecodePath | None":
+        """Captured graphs, where the Triton kernels run on a GPU."""
+        if self.backend.name != "triton" or self.loaded.device.type != "cuda":
+            return None
+        from engine.runner.decode_path import cuda_decode_path
+
+        return cuda_decode_path(
+            self.loaded.model,
+            kv_caches=self.kv_caches,
+            kinds=self.kinds,
+            block_sizes=self.layout.block_sizes,
+            max_model_len=self.max_model_len,
+        )
 
     def forget(self, request_id: str) -> None:
         """Drop what is kept about a request that finished; unknown ones are no error."""
@@ -160,7 +164,13 @@ class ModelRunner:
             "model": loaded.name,
             "dtype": loaded.dtype_name,
             "device": str(loaded.device),
-            "kernel_path": f"{self.backend.name}+{loaded.linear_path}",
+            "kernel_path": "+".join(
+                (
+                    self.backend.name,
+                    loaded.linear_path,
+                    *([] if self.decode_path is None else [self.decode_path.name]),
+                )
+            ),
             "tokenizer_id": loaded.tokenizer_id,
         }
 

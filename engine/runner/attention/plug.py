@@ -4,10 +4,13 @@ The step reaches the function as a keyword argument of the model's forward. Noth
 module or a global, so one model serves many engines and threads at once.
 """
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from torch import Tensor
 from transformers import AttentionInterface
+
+from engine.runner.attention.backend import AttentionBackend
 
 ATTENTION_NAME = "pagewalk"
 STEP_ARGUMENT = "paged_step"
@@ -27,6 +30,29 @@ class AttentionStep(Protocol):
         options: dict[str, Any],
     ) -> Tensor:
         """[num_tokens, num_heads, head_size]; `options` is what else the layer asked for."""
+
+
+@dataclass(slots=True, frozen=True)
+class PagedStep:
+    """One step of one engine: its cache, and where the step's tokens lie in it."""
+
+    backend: AttentionBackend
+    kv_caches: tuple[Tensor, ...]  # by layer
+    plans: tuple[Any, ...]  # by layer
+
+    def attend(
+        self,
+        layer: int,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        *,
+        scale: float,
+        options: dict[str, Any],  # the plan knows the layer's window
+    ) -> Tensor:
+        return self.backend.forward(
+            query, key, value, self.kv_caches[layer], plan=self.plans[layer], scale=scale
+        )
 
 
 def attend_paged(
