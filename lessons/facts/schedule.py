@@ -19,6 +19,13 @@ def scheduled_tokens(trace: Trace, *, request: str, step: int) -> int:
     return sum(event.num_scheduled_tokens for _, event in rows)
 
 
+def computed_tokens_before(trace: Trace, *, request: str, step: int) -> int:
+    """Tokens of the request whose K and V were in the cache when the step began to run it."""
+    for _, event in events_of(trace, RequestScheduled, request, step):
+        return event.num_computed_tokens
+    raise FactError(f"{request} is not scheduled in step {step}")
+
+
 def tokens_by_step(trace: Trace, *, request: str) -> tuple[int, ...]:
     """What the request computed, step by step, in the steps in which it ran."""
     rows = events_of(trace, RequestScheduled, request)

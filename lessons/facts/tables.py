@@ -92,6 +92,11 @@ def blocks_taken(
     )
 
 
+def num_blocks_taken(trace: Trace, *, request: str, group: int = 0) -> int:
+    """How many new blocks the request was given in the whole run; hits do not count."""
+    return len(blocks_taken(trace, request=request, group=group))
+
+
 def nth_block_taken(trace: Trace, *, request: str, nth: int) -> int:
     """The request's first (nth = 1), second, .. new block."""
     taken = blocks_taken(trace, request=request)
@@ -167,6 +172,20 @@ def setting(trace: Trace, *, name: str) -> int | bool | str | None:
         raise FactError(f"{name} is no setting; there are {', '.join(sorted(config))}")
     value: int | bool | str | None = config[name]
     return value
+
+
+def num_table_entries(trace: Trace, *, at: str) -> int:
+    """The lengths of all block tables added up: the blocks that would be in use without sharing."""
+    requests = state_at(trace, at).requests.values()
+    return sum(
+        id_ != NULL_BLOCK_ID for r in requests for table in r.block_tables for id_ in table
+    )
+
+
+def num_slots(trace: Trace) -> int:
+    """Slots of each layer's cache tensor: num_blocks * block_size, with those of the null block."""
+    state = state_at(trace, "start")
+    return state.num_blocks * state.block_size
 
 
 def num_usable_blocks(trace: Trace) -> int:
