@@ -88,6 +88,14 @@ def blocks_evicted(
     )
 
 
+def nth_block_evicted(trace: Trace, *, nth: int, request: str | None = None) -> int:
+    """The first (nth = 1), second, .. cached block that lost its hash to a new owner."""
+    evicted = blocks_evicted(trace, request=request)
+    if nth > len(evicted):
+        raise FactError(f"{len(evicted)} cached blocks are taken in this run")
+    return evicted[nth - 1]
+
+
 def num_evictions(trace: Trace) -> int:
     """How many cached blocks lost their hash to a new owner in the whole run."""
     return len(blocks_evicted(trace))
