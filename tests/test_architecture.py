@@ -131,7 +131,8 @@ ROOMS: dict[str, Room] = {
     ),
     "engine.sources": Room(ours=("engine",), packages=("zmq", "msgspec")),
     "lessons": Room(
-        ours=("lessons", "engine.trace", "engine.workload", *SETTINGS), packages=("msgspec",)
+        ours=("lessons", "engine.trace", "engine.workload", *PURE_CORE, *SETTINGS),
+        packages=("msgspec",),
     ),
     "lessons.__main__": Room(
         ours=("lessons", "engine.trace", "engine.workload", "engine.conformance", *SETTINGS)
