@@ -58,10 +58,16 @@ def _row(report: Report) -> tuple[str, ...]:
 
 
 def record_all(names: Sequence[str], root: Path) -> int:
+    """A lesson that is wrong gets its sentence; the others are recorded all the same."""
+    num_wrong = 0
     for folder in folders(names, root):
-        for path, is_new in record(load_lesson(folder.name, root)):
-            print(f"{folder.name}/{path.name}: {'written' if is_new else 'unchanged'}")
-    return 0
+        try:
+            for path, is_new in record(load_lesson(folder.name, root)):
+                print(f"{folder.name}/{path.name}: {'written' if is_new else 'unchanged'}")
+        except PagewalkError as error:
+            print(error, file=sys.stderr)
+            num_wrong += 1
+    return 1 if num_wrong else 0
 
 
 def main(arguments: Sequence[str] | None = None, *, root: Path = ROOT) -> int:

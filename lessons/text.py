@@ -189,7 +189,7 @@ def _checked(span: Span, where: str) -> Span:
         return span
     if "*" in bare or "`" in bare:
         raise LessonError(f"{where}: a * or ` without its partner near {bare.strip()!r}")
-    digits = re.search(r"\d+(?:[.,]\d+)*", bare)
+    digits = re.search(r"(?<![\w-])\d+(?:[.,]\d+)*", bare)
     if digits:
         raise LessonError(
             f"{where}: the number {digits[0]} is typed into the prose: make it a {{value}} of "

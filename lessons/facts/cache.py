@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from engine.core.block_hash import extra_keys, hash_block, none_hash
 from engine.trace.entries import RequestState
 from engine.trace.events import BlocksTouched, CacheReset, PrefixLookedUp, StepEnded
 from engine.trace.trace import Trace
@@ -96,6 +97,40 @@ def block_hash(trace: Trace, *, request: str, index: int) -> str:
 
 def _chain(trace: Trace, request: str) -> list[str]:
     return request_at(trace, request, "end").block_hashes
+
+
+def recomputed_hash(trace: Trace, *, request: str, index: int) -> str:
+    """The same hash made by hand: H((parent hash, token ids, extra keys)), in hexadecimal."""
+    state, found = state_at(trace, "end"), request_at(trace, request, "end")
+    seed, algorithm = state.config["hash_seed"], state.config["hash_algo"]
+    parent = _chain(trace, request)[index - 1] if index else None
+    first = none_hash(algorithm, seed)
+    size = state.block_size
+    tokens = found.tokens_between(index * size, (index + 1) * size)
+    keys = extra_keys(index, lora_name=found.added.lora_name, cache_salt=found.added.cache_salt)
+    return hash_block(algorithm, bytes.fromhex(parent) if parent else first, tokens, keys).hex()
+
+
+def none_hash_of_run(trace: Trace) -> str:
+    """NONE_HASH, the parent of every first block, in hexadecimal."""
+    config = state_at(trace, "start").config
+    return none_hash(config["hash_algo"], config["hash_seed"]).hex()
+
+
+def is_hash_reproduced(trace: Trace, *, request: str, index: int) -> bool:
+    """Whether the hash made by hand is the engine's, bit for bit."""
+    made = recomputed_hash(trace, request=request, index=index)
+    return made == block_hash(trace, request=request, index=index)
+
+
+def parent_block(trace: Trace, *, block: int, at: str) -> int:
+    """The block that carries the hash from which this block's hash was made; the oldest of several."""
+    state = state_at(trace, at)
+    found = state.blocks.get(block)
+    parent = found.parent_block_hash if found else None
+    if parent is None:
+        raise FactError(f"block {block} has no parent at {at}")
+    return next(id_ for key, ids in state.cached.items() if key.startswith(parent) for id_ in ids)
 
 
 def changed_hashes(trace: Trace, *, request: str, other: str) -> tuple[int, ...]:
