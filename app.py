@@ -6,7 +6,7 @@ import streamlit as st
 
 from views import session
 from views.components.piece import carry
-from views.pages import fragmentation, playground, sizing
+from views.pages import compare, fragmentation, playground, sizing
 
 text = session.text()
 st.set_page_config(
@@ -16,6 +16,7 @@ st.set_page_config(
 )
 pages = [
     st.Page(playground.render, title=text("app.playground"), url_path="playground", default=True),
+    st.Page(compare.render, title=text("compare.page"), url_path="compare"),
     st.Page(sizing.render, title=text("app.sizing"), url_path="sizing"),
     st.Page(fragmentation.render, title=text("frag.page"), url_path="fragmentation"),
 ]

@@ -9,6 +9,7 @@ from typing import Any
 
 from views.choices import LENSES, Choices, Pursuit
 from views.drafts import Draft, remarks
+from views.figures.compare_inputs import Choice
 from views.figures.kv import Place
 from views.figures.moment import num_finished_steps
 from views.figures.selection import NOTHING, Selection
@@ -100,6 +101,11 @@ def _look_at_place(chosen: Choices, _: Run | None, sent: Any) -> bool:
 
 def _size(chosen: Choices, _: Run | None, sent: Any) -> bool:
     chosen.sizing = Inputs.from_browser(sent)
+    return False
+
+
+def _compare(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    chosen.compare = Choice.from_browser(sent)
     return False
 
 
@@ -197,6 +203,7 @@ ACTIONS: dict[str, Action] = {
     "zoom": _zoom,
     "kv": _look_at_place,
     "sized": _size,
+    "compared": _compare,
     "closed": _close,
     "draft": _keep_draft,
     "added": _add,
@@ -215,6 +222,7 @@ HARMLESS = (
     "zoom",
     "kv",
     "sized",
+    "compared",
     "closed",
     "draft",
     "pursued",

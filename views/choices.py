@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from engine.trace.state import Cursor
 from views.drafts import Draft, Restart
 from views.examples import DOC_EXAMPLE
+from views.figures.compare_inputs import Choice
 from views.figures.kv import FIRST, Place
 from views.figures.selection import NOTHING, Selection
 from views.figures.sizing_inputs import Inputs
@@ -40,6 +41,7 @@ class Choices:
     zoom: str = ZOOMS[0]  # lens "timeline"
     place: Place = FIRST  # lens "block": layer and KV head
     sizing: Inputs | None = None  # the form of the calculator; None: the address says it
+    compare: Choice | None = None  # what is compared; None: the address says it
     panel_is_open: bool = False
     draft: Draft = NO_DRAFT
     typed: dict[str, Any] = field(default_factory=dict)  # settings in the form, not applied yet

@@ -23,6 +23,7 @@ FOLDER = Path(__file__).parent
 NAMES = (
     "batch",
     "block",
+    "compare",
     "fragmentation",
     "lenses",
     "narration",
@@ -41,7 +42,7 @@ NAMES = (
     "until",
     "why",
 )
-ALONE = ("fragmentation", "notices", "prompt", "runs", "sizing", "until")  # beside the stage
+ALONE = ("compare", "fragmentation", "notices", "prompt", "runs", "sizing", "until")  # beside the stage
 LAST = "transport"  # of the stage, in the order of a page
 NARROW = ("until",)  # no wider than what stands in them
 CARRIER = "parts"

@@ -1,6 +1,7 @@
 """The words of the pages, in English: vLLM's own words, short sentences, no jargon beside them."""
 
 from views.i18n import (
+    en_compare,
     en_events,
     en_fragmentation,
     en_numbers,
@@ -20,6 +21,7 @@ MESSAGES: dict[str, str] = {
     **en_runs.MESSAGES,
     **en_sizing.MESSAGES,
     **en_fragmentation.MESSAGES,
+    **en_compare.MESSAGES,
     # The page
     "app.title": "Pagewalk",
     "app.playground": "Playground",

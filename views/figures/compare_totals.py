@@ -1,0 +1,181 @@
+"""Two whole runs in numbers, side by side, and which is better."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from engine.trace import events
+from engine.trace.trace import Trace
+from views.figures.moment import num_finished_steps
+from views.figures.run_numbers import StepNumbers
+from views.text import Text
+
+
+class Totals(NamedTuple):
+    """What one run comes to. A run that never ends has a `steps` of None."""
+
+    steps: int | None
+    computed: int  # tokens, those computed again included
+    hits: int  # tokens, of requests that were never preempted, as vLLM counts
+    queries: int
+    evictions: int
+    preemptions: int
+    peak_blocks: int
+    num_usable_blocks: int
+    block_size: int
+    waste: float  # mean share of the held slots that are empty, over the steps that hold any
+    finished: Mapping[str, int | None]  # request id -> step; None: it never ends
+    computed_by: Mapping[str, int]  # request id -> tokens
+
+
+def totals(trace: Trace, moments: Iterable[StepNumbers]) -> Totals:
+    """`moments`: each step as the model ran."""
+    state = trace.at(trace.last)
+    waste = [now.num_empty_slots / now.num_held_slots for now in moments if now.num_held_slots]
+    computed = _computed(trace, state.requests)
+    return Totals(
+        steps=num_finished_steps(trace),
+        computed=sum(computed.values()),
+        hits=state.stats.hits,
+        queries=state.stats.queries,
+        evictions=_num_evictions(trace),
+        preemptions=state.num_preemptions,
+        peak_blocks=_peak(trace),
+        num_usable_blocks=state.num_blocks - 1,
+        block_size=state.block_size,
+        waste=sum(waste) / len(waste) if waste else 0.0,
+        finished={id_: request.finished_step for id_, request in state.requests.items()},
+        computed_by=computed,
+    )
+
+
+def _computed(trace: Trace, request_ids: Iterable[str]) -> dict[str, int]:
+    """Tokens that the model computed for each request, those that it computed again included."""
+    computed = dict.fromkeys(request_ids, 0)
+    for event in trace.events_from(0):
+        if isinstance(event, events.RequestScheduled):
+            computed[event.request_id] += event.num_scheduled_tokens
+        elif isinstance(event, events.RequestUnscheduled):
+            computed[event.request_id] -= event.num_tokens_given_back
+    return computed
+
+
+def _num_evictions(trace: Trace) -> int:
+    return sum(
+        len(event.evicted_block_ids)
+        for event in trace.events_from(0)
+        if isinstance(event, events.BlocksTaken)
+    )
+
+
+def _peak(trace: Trace) -> int:
+    """The most blocks in use at any moment, steps that end in between included."""
+    refs: dict[int, int] = {}
+    peak = 0
+    for event in trace.events_from(0):
+        if isinstance(event, events.BlocksTaken | events.BlocksTouched):
+            for id_ in filter(None, event.block_ids):  # the null block is nobody's
+                refs[id_] = refs.get(id_, 0) + 1
+        elif isinstance(event, events.BlocksFreed | events.HolesMade):
+            for id_ in filter(None, event.block_ids):
+                refs[id_] -= 1
+                if not refs[id_]:
+                    del refs[id_]
+        peak = max(peak, len(refs))
+    return peak
+
+
+def total_rows(left: Totals | None, right: Totals | None, text: Text) -> list[dict[str, Any]]:
+    """Values and the better one; no verdict where a side is missing or never ends."""
+    return [
+        _row("steps", "steps", (left, right), -1, text),
+        _row("computed", "computed", (left, right), -1, text),
+        _row("hits", "hits", (left, right), 1, text),
+        _row("hit_rate", "", (left, right), 1, text),
+        _row("evictions", "evictions", (left, right), -1, text),
+        _row("preemptions", "preemptions", (left, right), -1, text),
+        _row("peak", "", (left, right), -1, text),
+        _row("waste", "waste", (left, right), -1, text),
+    ]
+
+
+def _row(
+    key: str, name: str, both: tuple[Totals | None, Totals | None], sign: int, text: Text
+) -> dict[str, Any]:
+    values = [None if one is None else _value(key, name, one) for one in both]
+    return {
+        "key": key,
+        "label": text.named("compare_total", key),
+        "hint": text.named("compare_total_hint", key),
+        "values": [_words(key, value, one, text) for value, one in zip(values, both, strict=True)],
+        "better": _better(key, values, both, sign),
+    }
+
+
+def _value(key: str, name: str, one: Totals) -> float | None:
+    if key == "hit_rate":
+        return one.hits / one.queries if one.queries else None
+    if key == "peak":
+        return one.peak_blocks * one.block_size
+    found: float | None = getattr(one, name)
+    return found
+
+
+def _words(key: str, value: float | None, one: Totals | None, text: Text) -> str:
+    if one is None:
+        return text("compare.no_value")
+    if value is None:
+        return text("compare.never" if key == "steps" else "compare.no_value")
+    if key in ("hit_rate", "waste"):
+        return f"{100 * value:.1f}%"
+    if key == "peak":
+        share = one.peak_blocks / one.num_usable_blocks
+        return text("compare.peak", n=int(value), blocks=one.peak_blocks, share=f"{share:.0%}")
+    return f"{int(value):,}"
+
+
+def _better(
+    key: str, values: list[float | None], both: tuple[Totals | None, Totals | None], sign: int
+) -> str:
+    """What a run that never ends did in its time is no measure; only that the other ends is."""
+    one, other = values
+    left, right = both
+    if left is None or right is None:
+        return ""
+    if left.steps is None or right.steps is None:
+        is_half = (left.steps is None) != (right.steps is None)
+        return ("right" if left.steps is None else "left") if key == "steps" and is_half else ""
+    if one is None or other is None:
+        return ""
+    if one == other:
+        return "equal"
+    return "left" if (one - other) * sign > 0 else "right"
+
+
+def finish_rows(left: Totals | None, right: Totals | None, text: Text) -> list[dict[str, Any]]:
+    """The step in which each request ends, in order of arrival on the left."""
+    ids = dict.fromkeys(id_ for one in (left, right) if one is not None for id_ in one.finished)
+    rows = []
+    for id_ in ids:
+        steps = [None if one is None else one.finished.get(id_) for one in (left, right)]
+        rows.append(
+            {
+                "request": id_,
+                "values": [
+                    text("compare.no_value")
+                    if one is None
+                    else text("compare.never")
+                    if step is None
+                    else str(step)
+                    for one, step in zip((left, right), steps, strict=True)
+                ],
+                "better": _sooner(steps, known=left is not None and right is not None),
+            }
+        )
+    return rows
+
+
+def _sooner(steps: list[int | None], *, known: bool) -> str:
+    if not known:
+        return ""
+    one, other = (float("inf") if step is None else step for step in steps)
+    return "equal" if one == other else "left" if one < other else "right"
