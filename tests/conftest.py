@@ -5,6 +5,8 @@ from collections.abc import Generator
 
 import pytest
 
+MUST_RUN_IN_CI = ("browser", "kernels")
+
 pytest.register_assert_rewrite("tests.expectations")
 
 
@@ -12,9 +14,10 @@ pytest.register_assert_rewrite("tests.expectations")
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI a browser test that could not run is a failure: nobody reads the skips there."""
+    """What must run in CI and could not is a failure: nobody reads the skips there."""
     report = yield
-    if report.skipped and os.environ.get("CI") and item.get_closest_marker("browser"):
+    must_run = [name for name in MUST_RUN_IN_CI if item.get_closest_marker(name)]
+    if report.skipped and os.environ.get("CI") and must_run:
         report.outcome = "failed"
-        report.longrepr = f"a browser test must run in CI, and it skipped: {report.longrepr}"
+        report.longrepr = f"marked {must_run}, must run in CI, and skipped: {report.longrepr}"
     return report

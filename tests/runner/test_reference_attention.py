@@ -6,7 +6,7 @@ import torch
 from engine.runner.attention.backend import GroupBatch
 from engine.runner.attention.plan import Span, span_of, split_by_length
 from engine.runner.attention.reference import ReferenceAttention
-from tests.runner.builders import Scattered
+from tests.runner.scattered import Scattered
 
 BLOCK_SIZES = (1, 3, 4, 16, 32)
 TOLERANCES = {torch.float32: 2e-6, torch.bfloat16: 2e-2, torch.float16: 3e-3}

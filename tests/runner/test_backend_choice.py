@@ -1,0 +1,77 @@
+"""Which attention a device gets, and what it says where a GPU does without the kernels."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from engine.errors import ConfigError
+from engine.runner.attention import backend
+from engine.runner.attention.backend import ATTENTION_VARIABLE, explain_backend, why_no_kernels
+
+CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered(monkeypatch) -> Iterator[None]:
+    monkeypatch.delenv(ATTENTION_VARIABLE, raising=False)
+    why_no_kernels.cache_clear()
+    yield
+    why_no_kernels.cache_clear()
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A GPU of any age that nothing can run on."""
+
+    def pretend(capability: tuple[int, int], cuda: str | None = "13.0") -> None:
+        monkeypatch.setattr(torch.version, "cuda", cuda)
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+
+    return pretend
+
+
+def test_a_cpu_gets_plain_torch_and_has_nothing_to_explain():
+    chosen, reason = explain_backend(CPU)
+    assert (chosen.name, reason) == ("torch-reference", None)
+
+
+def test_a_gpu_older_than_sm_80_falls_back_with_one_sentence(gpu):
+    gpu((7, 5))
+    chosen, reason = explain_backend(CUDA)
+    assert chosen.name == "torch-reference"
+    assert reason == (
+        "Attention runs in plain torch: this GPU is an sm_75, "
+        "and the Triton kernels need sm_80 or newer."
+    )
+
+
+def test_a_gpu_of_another_maker_falls_back(gpu):
+    gpu((9, 4), cuda=None)
+    assert "not one of NVIDIA's" in str(explain_backend(CUDA).reason)
+
+
+def test_without_the_package_it_falls_back(gpu, monkeypatch):
+    gpu((9, 0))
+    monkeypatch.setattr(backend.importlib.util, "find_spec", lambda name: None)
+    assert "triton is not installed" in str(explain_backend(CUDA).reason)
+
+
+def test_plain_torch_can_be_asked_for_and_says_nothing(gpu):
+    gpu((7, 5))
+    chosen, reason = explain_backend(CUDA, "torch")
+    assert (chosen.name, reason) == ("torch-reference", None)
+
+
+@pytest.mark.parametrize("word", ["triton", "flash"])
+def test_what_cannot_be_had_is_refused(word, monkeypatch):
+    monkeypatch.setattr(backend.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=f"attention='{word}'"):
+        explain_backend(CPU, word)
+
+
+def test_the_environment_may_choose_and_an_argument_is_stronger(monkeypatch):
+    monkeypatch.setenv(ATTENTION_VARIABLE, "flash")
+    with pytest.raises(ConfigError, match="choose one of auto, triton, torch"):
+        explain_backend(CPU)
+    assert explain_backend(CPU, "torch").backend.name == "torch-reference"
