@@ -78,7 +78,7 @@ def _look_through(chosen: Choices, _: Run | None, lens: Any) -> bool:
 
 
 def _ask_cache(chosen: Choices, _: Run | None, sent: Any) -> bool:
-    chosen.question = Draft.from_browser(sent)
+    chosen.questions[chosen.example] = Draft.from_browser(sent)
     return False
 
 
@@ -101,6 +101,13 @@ def _look_at_place(chosen: Choices, _: Run | None, sent: Any) -> bool:
 
 def _size(chosen: Choices, _: Run | None, sent: Any) -> bool:
     chosen.sizing = Inputs.from_browser(sent)
+    return False
+
+
+def _type_settings(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    if isinstance(sent, dict):
+        for name, value in sent.items():
+            chosen.typed[str(name)] = value if isinstance(value, bool) else str(value).strip()
     return False
 
 
@@ -204,6 +211,7 @@ ACTIONS: dict[str, Action] = {
     "kv": _look_at_place,
     "sized": _size,
     "compared": _compare,
+    "typed": _type_settings,
     "closed": _close,
     "draft": _keep_draft,
     "added": _add,
@@ -223,6 +231,7 @@ HARMLESS = (
     "kv",
     "sized",
     "compared",
+    "typed",
     "closed",
     "draft",
     "pursued",

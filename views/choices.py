@@ -14,6 +14,7 @@ from views.figures.timeline import ZOOMS
 from views.figures.until import Until
 from views.runs import Run
 from views.shelf import Left, Shelf
+from views.study import Study
 
 START, NO_DRAFT = Cursor(0, 0), Draft()
 LENSES = ("tree", "batch", "timeline", "why", "block")
@@ -36,12 +37,16 @@ class Choices:
     selection: Selection = NOTHING
     lens: str = LENSES[0]
     unfolded: set[str] = field(default_factory=set)  # requests of which every block is drawn
-    question: Draft = NO_DRAFT  # a text to try on the cache: lens "why"
+    questions: dict[str, Draft] = field(
+        default_factory=dict
+    )  # lens "why": example -> a text to try
     group_id: int = 0  # lens "batch"
     zoom: str = ZOOMS[0]  # lens "timeline"
     place: Place = FIRST  # lens "block": layer and KV head
     sizing: Inputs | None = None  # the form of the calculator; None: the address says it
     compare: Choice | None = None  # what is compared; None: the address says it
+    study: Study | None = None  # the lesson that is read
+    done: set[int] = field(default_factory=set)  # numbers of lessons read to their end
     panel_is_open: bool = False
     draft: Draft = NO_DRAFT
     typed: dict[str, Any] = field(default_factory=dict)  # settings in the form, not applied yet

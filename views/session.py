@@ -15,7 +15,7 @@ from engine.config import EngineConfig
 from engine.errors import PagewalkError
 from engine.sources.source import Tokenized
 from engine.trace.state import Cursor
-from views import actions, side_runs
+from views import actions, side_runs, studying
 from views.branching import scripted_run
 from views.choices import LENSES, Choices
 from views.drafts import Branch, Draft, Restart, numbers_of
@@ -26,7 +26,7 @@ from views.loading import Loader, load_default_model
 from views.runs import Run
 from views.text import LANGUAGES, Text, best_language, quoted
 
-PLAYGROUND = "playground"
+PLAYGROUND, LEARN = "playground", "learn"
 _DESKS, _HERE, _LANGUAGE, _EXAMPLE = "desks", "desk", "language", "example"
 
 
@@ -173,6 +173,28 @@ def _read_step() -> None:
         choices().say_also(complaint)
 
 
+# Lessons ----------------------------------------------------------------------------------------
+
+
+def prepare_lesson() -> None:
+    """Read the address once."""
+    if not choices().address_is_read:
+        params = dict(st.query_params)
+        studying.read_link(choices(), params)
+        begun = studying.show(choices())
+        if begun is not None and "step" in params:
+            cursor, complaint = address.read_cursor(params, begun.trace, text())
+            choices().cursor = cursor or choices().cursor
+            if complaint:
+                choices().say_also(complaint)
+        choices().address_is_read = True
+
+
+def lesson_run() -> Run | None:
+    """The run of the lesson that is read, as far as its reader may see it."""
+    return studying.show(choices())
+
+
 # What the browser asks for ----------------------------------------------------------------------
 
 
@@ -228,6 +250,7 @@ def _restart(chosen: Choices, begun: Run | None, restart: Restart) -> bool:
 ACTIONS: dict[str, actions.Action] = {
     **actions.ACTIONS,
     **side_runs.ACTIONS,
+    **studying.ACTIONS,
     "waited": _wait,
     "applied": _restart,
 }
@@ -254,15 +277,6 @@ def retry_model() -> None:
 
 def toggle_panel() -> None:
     choices().panel_is_open = not choices().panel_is_open
-
-
-def setting_field(name: str, given: Any) -> str:
-    """The key of a setting's field. What was typed there outlives a panel that was closed."""
-    begun = run()
-    key = f"setting-{name}-{begun.run_id if begun else 0}"
-    if key not in st.session_state:
-        st.session_state[key] = choices().typed.get(name, given)
-    return key
 
 
 def ask(what: str, wanted: Restart | Branch) -> None:

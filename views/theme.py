@@ -64,7 +64,27 @@ PAGE_STYLE = """<style>
 .st-key-language_switch { position: fixed; top: 0.2rem; right: clamp(0.75rem, 1.9vw, 2.5rem); z-index: 999991; width: auto; }
 [data-testid="stTopNav"] { padding-left: calc(clamp(0.75rem, 1.9vw, 2.5rem) - 7.5px); }
 [data-testid="stMainBlockContainer"] { padding-top: 2.6rem; }
-[data-testid="stMain"]:focus-visible { outline: none; box-shadow: none; }
+/* What can be scrolled takes the focus. Whoever came there with the pointer did not ask where it is. */
+[data-testid="stMain"]:focus-visible { outline: 2px solid var(--st-primary-color, #0B5E86); outline-offset: -3px; box-shadow: none; }
+:root[data-pointed] [data-testid="stMain"]:focus-visible { outline: none; }
+/* The stage: story | requests | pool, and the numbers below the story. A phone has them one below the other, in this order. */
+@media (min-width: 641px) {
+  .st-key-stage {
+    display: grid; align-items: start; gap: 0.7rem 1rem;
+    grid-template: "story requests pool" auto "numbers requests pool" 1fr / minmax(0, 8.6fr) minmax(0, 21.6fr) minmax(0, 12.3fr);
+  }
+  .st-key-stage > :nth-child(1) { grid-area: story; } .st-key-stage > :nth-child(2) { grid-area: requests; }
+  .st-key-stage > :nth-child(3) { grid-area: pool; } .st-key-stage > :nth-child(4) { grid-area: numbers; }
+}
+.st-key-stage_told { --pw-lines: 118px; }
+@media (min-width: 641px) { .st-key-stage:has(.st-key-stage_prose) { grid-template-columns: minmax(0, 13fr) minmax(0, 18fr) minmax(0, 12.3fr); } }
+@media (min-width: 641px) and (max-width: 1200px) { .st-key-stage { grid-template-columns: minmax(0, 10.5fr) minmax(0, 19fr) minmax(0, 13fr); } }
+/* Large type, for those who sit in the last row: one switch beside the time, kept in the link. */
+:root[data-large] { --pw-zoom: 1.3; --pw-second: none; font-size: 19.5px; }
+@media (min-width: 1700px) { :root[data-large] { --pw-zoom: 1.55; font-size: 23px; } }
+:root[data-large] [data-testid="stBottomBlockContainer"] { --pw-zoom: 1.08; } /* the teacher's own tools */
+:root[data-large] .st-key-page_head [data-testid="stCaptionContainer"] { display: none; }
+:root[data-large] .st-key-stage { grid-template-columns: minmax(0, 11fr) minmax(0, 18.5fr) minmax(0, 13fr); }
 [data-testid="stBottomBlockContainer"] { padding-top: 0.25rem; padding-bottom: 0.75rem; }
 [data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"] { gap: 0.7rem; }
 </style>"""

@@ -38,6 +38,19 @@ class FusedNorm(nn.Module):
     def forward(self, hidden_states: Tensor) -> Tensor:
         return rms_norm(hidden_states, self.shape, self.scale, self.epsilon)
 
+    def of_row(self, row: Tensor) -> Tensor:
+        """`row` [1, hidden_size], rounded where the stock norm rounds."""
+        if row.dtype == torch.float32:
+            return self.forward(row)
+        wide = row.float()
+        return wide.mul_(self._inverse_root(wide)).to(row.dtype).mul_(self.scale)
+
+    def _inverse_root(self, row: Tensor) -> float:
+        """1 / root mean square of a float32 row."""
+        flat = row.view(-1)
+        mean_square: float = flat.dot(flat).item() / self.shape[0]
+        return float((mean_square + self.epsilon) ** -0.5)
+
 
 class WidenedNorm(FusedNorm):
     """Of a half-size model in float32 activations: a single row in the three calls that cost least.
@@ -49,14 +62,16 @@ class WidenedNorm(FusedNorm):
     def __init__(self, stock: Any) -> None:
         super().__init__(stock)
         self.scale = self.scale.float()
+        self.nothing = torch.zeros_like(self.scale)
 
     def forward(self, hidden_states: Tensor) -> Tensor:
         if hidden_states.shape[:-1].numel() != 1:
             return super().forward(hidden_states)
-        row = hidden_states.view(-1)
-        mean_square: float = row.dot(row).item() / len(row)
-        inverse: float = (mean_square + self.epsilon) ** -0.5
-        return (hidden_states * inverse).mul_(self.scale)
+        return self.of_row(hidden_states)
+
+    def of_row(self, row: Tensor) -> Tensor:
+        inverse = self._inverse_root(row)
+        return torch.addcmul(self.nothing, row, self.scale, value=inverse)
 
 
 def fuse_norm(stock: Any, kernel: Kernel) -> FusedNorm:

@@ -112,10 +112,14 @@ class Course:
         return engine.step_index < self.step or bool(self._inputs)
 
     @property
+    def left(self) -> list[Input]:
+        """The inputs that are still to come, step by step."""
+        return [event for step in sorted(self._inputs) for event in self._inputs[step]]
+
+    @property
     def added(self) -> list[RequestAdded]:
         """The requests that are still to come."""
-        events = [event for events in self._inputs.values() for event in events]
-        return [event for event in events if isinstance(event, RequestAdded)]
+        return [event for event in self.left if isinstance(event, RequestAdded)]
 
     def begin(self, engine: Engine) -> None:
         """Check all prompts, then do the inputs of step 0. ConfigError leaves the engine alone."""

@@ -14,6 +14,7 @@ from engine.errors import ConfigError
 from engine.runner.model_loader import LoadedModel, load_model
 from engine.runner.model_runner import ModelRunner
 from engine.sources.branch import Course, course_of, plan_branch
+from engine.sources.resume import Repetition, Rest, check_same, course_again, rest_of
 from engine.sources.source import Prompt, Tokenized, request_name
 from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor
@@ -56,12 +57,19 @@ class LiveSource:
     """
 
     def __init__(
-        self, model: LoadedModel, config: EngineConfig, course: Course | None = None
+        self,
+        model: LoadedModel,
+        config: EngineConfig,
+        course: Course | None = None,
+        *,
+        recorded: Trace | None = None,
     ) -> None:
-        """`course`: what a branch repeats before it goes on. ConfigError if the settings do not
-        fit the model or the memory, or a prompt of the course does not fit the settings."""
+        """`course`: what a branch repeats before it goes on; `recorded`: the trace that it repeats.
+        ConfigError if the settings do not fit the model or the memory, or a prompt of the course
+        does not fit the settings; SourceError if `recorded` was made in another way."""
         plan = plan_for(model, config.block_size)
         self._course = course or Course()
+        self.rest = rest_of(self._course)
         self.model = model
         self.config = self._fit(config, plan)
         self._check_pool_bytes(plan)
@@ -72,15 +80,30 @@ class LiveSource:
             groups=plan.groups,
             max_model_len=self.config.max_model_len,
         )
-        self.trace = Trace(self._header())
+        header = self._header()
+        if recorded is not None:
+            check_same(recorded.header, header)
+        self.trace = Trace(header) if recorded is None else recorded
+        self._repetition = None if recorded is None else Repetition(recorded)
         self.engine = Engine(
             self.config,
             self.runner,
-            emit=self.trace.emit,
+            emit=self.trace.emit if self._repetition is None else self._repetition.emit,
             none_hash=bytes.fromhex(self.trace.header.none_hash or ""),
         )
         self._num_added = len(self._course.added)
         self._course.begin(self.engine)
+
+    @classmethod
+    def resume(cls, model: LoadedModel, trace: Trace, rest: Rest | None = None) -> "LiveSource":
+        """Go on with a saved run: `trace` (up to its last finished step) stays and grows.
+
+        The past is repeated by its own steps; `branch_step` says how far, as with a branch.
+        """
+        config = EngineConfig.from_mapping({**trace.header.config, "kv_groups": None})
+        source = cls(model, config, course_again(trace, rest), recorded=trace)
+        source.rest = rest
+        return source
 
     def _fit(self, config: EngineConfig, plan: KVCachePlan) -> EngineConfig:
         """The settings with the model's groups filled in and its length respected."""
@@ -135,6 +158,14 @@ class LiveSource:
     def branch_step(self) -> int | None:
         return self._course.step if self.engine.step_index < self._course.step else None
 
+    def _check_is_back(self) -> None:
+        """ConfigError while a saved run repeats its past: an input would come into the middle."""
+        if self._repetition is not None and not self._repetition.is_over:
+            raise ConfigError(
+                f"this run is being brought back and stands before step {self.engine.step_index} "
+                f"of {self._course.step}: wait until it is there"
+            )
+
     def tokenize(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
         """What the model would get; ConfigError when the text is too long to be looked at."""
         if len(text) > MAX_PROMPT_CHARACTERS:
@@ -154,6 +185,7 @@ class LiveSource:
         **options: Any,
     ) -> str:
         """Queue a prompt, as text or as token ids; its request id. ConfigError if refused."""
+        self._check_is_back()
         if isinstance(text, str):
             tokens = self.tokenize(text, mode, allow_special=allow_special)
             typed = text
@@ -180,9 +212,11 @@ class LiveSource:
         self.engine.check_prompt(num_prompt_tokens, max_tokens)
 
     def abort(self, request_id: str) -> bool:
+        self._check_is_back()
         return self.engine.abort(request_id)
 
     def reset_prefix_cache(self) -> bool:
+        self._check_is_back()
         return self.engine.reset_prefix_cache().ok
 
     def step(self) -> None:
@@ -209,8 +243,13 @@ class LiveSource:
         given = msgspec.structs.replace(plan.config, kv_groups=None)  # the model's, not a choice
         return LiveSource(self.model, given, course)
 
-    def kv_shape(self, group_id: int) -> tuple[tuple[int, ...], int]:
-        """Layers whose K and V lie in this group's blocks, and KV heads of each."""
+    def kv_shape(self, group_id: int) -> tuple[tuple[int, ...], int] | None:
+        """Layers whose K and V lie in this group's blocks, and KV heads of each.
+
+        None while a saved run repeats its past: the tensors are not those of its trace yet.
+        """
+        if self._repetition is not None and not self._repetition.is_over:
+            return None
         return self.runner.layout.groups[group_id], self.model.num_kv_heads
 
     def peek_kv(

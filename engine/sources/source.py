@@ -1,12 +1,15 @@
 """Where a trace comes from. Pages see sources through these protocols alone."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from engine.config import SamplingParams
 from engine.runner.tokenizer import Tokenized
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from engine.sources.resume import Rest
 
 __all__ = ["LiveRun", "Prompt", "Source", "Tokenized", "request_name"]
 
@@ -42,6 +45,10 @@ class LiveRun(Source, Protocol):
     @property
     def branch_step(self) -> int | None:
         """Where this branch begins, as long as it still repeats what came before; else None."""
+
+    @property
+    def rest(self) -> "Rest | None":
+        """What this branch repeats, to be saved with it; None for a run that is no branch."""
 
     @property
     def stuck_reason(self) -> str | None:

@@ -25,7 +25,9 @@ __all__ = [
     "Loaded",
     "TraceHeader",
     "TraceWriter",
+    "encode_lines",
     "encode_trace",
+    "is_midway",
     "read_trace",
     "without_times",
     "write_trace",
@@ -56,9 +58,14 @@ def without_times(event: Event) -> Event:
 # Writing --------------------------------------------------------------------------------------
 
 
+def encode_lines(events: Sequence[Event], header: TraceHeader | None = None) -> bytes:
+    """Whole lines to append to a file; with `header` those that a file begins with."""
+    return _encoder.encode_lines([*([] if header is None else [header]), *events])
+
+
 def encode_trace(trace: Trace, *, compress: bool = False) -> bytes:
     """The whole file as bytes; the same trace gives the same bytes."""
-    text = _encoder.encode_lines([trace.header, *trace.events_before(trace.last)])
+    text = encode_lines(trace.events_before(trace.last), trace.header)
     return pack(text) if compress else text
 
 
@@ -146,7 +153,7 @@ def _read_events(trace: Trace, body: memoryview, damage: str | None) -> Loaded:
         trace = Trace(trace.header)
         trace.extend(events[: refused.place])
         return Loaded(trace, problem)
-    if problem is None and _is_midway(end):
+    if problem is None and is_midway(end):
         num_lines = _line_of(body, len(events) - 1)
         problem = _at_line(num_lines + 1, f"the file ends in the middle of step {end.step}")
     return Loaded(trace, problem)
@@ -185,7 +192,7 @@ def _at_line(number: int, reason: str) -> str:
     return f"line {number}: {reason}; what stands before it can be opened"
 
 
-def _is_midway(state: State) -> bool:
+def is_midway(state: State) -> bool:
     """Whether a run cannot rest here: in a step, or with a request half added or half freed."""
     queued = {*state.waiting, *state.running}
     return state.in_step or any(

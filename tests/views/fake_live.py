@@ -13,6 +13,7 @@ from engine.core.request import SampledTokens
 from engine.engine import Engine
 from engine.errors import ConfigError
 from engine.sources.branch import Course, course_of, plan_branch
+from engine.sources.resume import Repetition, Rest, check_same, course_again, rest_of
 from engine.sources.source import Prompt, Tokenized
 from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor
@@ -52,14 +53,33 @@ class Letters:
 class LiveSource:
     """engine.sources.source.LiveRun."""
 
-    def __init__(self, model: str, config: EngineConfig, course: Course | None = None) -> None:
+    def __init__(
+        self,
+        model: str,
+        config: EngineConfig,
+        course: Course | None = None,
+        *,
+        recorded: Trace | None = None,
+    ) -> None:
         self.model = model
         self.config = config
-        self.trace = Trace(TraceHeader(config=config.to_mapping(), model=model))
-        self.engine = Engine(config, Letters(), emit=self.trace.append)
         self._course = course or Course()
+        self.rest = rest_of(self._course)
+        header = TraceHeader(config=config.to_mapping(), model=model)
+        if recorded is not None:
+            check_same(recorded.header, header)
+        self.trace = Trace(header) if recorded is None else recorded
+        emit = self.trace.append if recorded is None else Repetition(recorded).emit
+        self.engine = Engine(config, Letters(), emit=emit)
         self._numbers = itertools.count(len(self._course.added))
         self._course.begin(self.engine)
+
+    @classmethod
+    def resume(cls, model: str, trace: Trace, rest: Rest | None = None) -> "LiveSource":
+        config = EngineConfig.from_mapping(trace.header.config)
+        source = cls(model, config, course_again(trace, rest), recorded=trace)
+        source.rest = rest
+        return source
 
     @property
     def has_unfinished_requests(self) -> bool:

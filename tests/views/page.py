@@ -49,5 +49,14 @@ def notice(app, kind):
 
 
 def set_number(app, name, value):
-    field = next(field for field in app.text_input if field.label == name)
-    return field.set_value(str(value)).run()
+    return send(app, "typed", {name: str(value)})
+
+
+def set_switch(app, name, is_on):
+    return send(app, "typed", {name: is_on})
+
+
+def setting(app, name):
+    """The field of a setting, as the form was given it."""
+    kinds = payload(app, "fields")["kinds"]
+    return next(field for kind in kinds for field in kind["fields"] if field["key"] == name)

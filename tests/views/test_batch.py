@@ -173,9 +173,9 @@ def test_who_is_asked_for_and_not_in_the_batch_gets_a_word():
 
     assert note("request0") == ""
     assert note("request0", 3) == (
-        "Token 3 of request0 was computed before this step; shown is the last row of request0."
+        "Token 3 of request0 was computed before step 1; shown is the last row of request0."
     )
-    assert note("request0", 40).startswith("Token 40 of request0 comes in a later step")
+    assert note("request0", 40).startswith("Token 40 of request0 comes after step 1")
     assert note("nobody") == ""
 
 
@@ -267,7 +267,7 @@ def test_no_row_in_this_step_is_said_only_of_those_who_get_none(name):
         for request_id in state.requests if state.in_step and state.scheduled else ():
             chosen = Selection(request_id=request_id)
             note = batch(trace, cursor, TEXT, selection=chosen).get("note", "")
-            if "has no row in this step" in note:
+            if "has no row in step" in note:
                 assert request_id not in trace.at(trace.after_schedule(cursor.step)).scheduled
             elif "has no row yet" in note:
                 assert not state.is_scheduled

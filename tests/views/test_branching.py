@@ -6,7 +6,6 @@ from engine.trace.events import SettingChanged
 from tests.views.branches import (
     added,
     branch,
-    captions,
     go_to_end_of,
     names,
     run_id,
@@ -15,8 +14,9 @@ from tests.views.branches import (
     shown,
     two_prompts,
 )
-from tests.views.page import notice, payload, prompt, send, set_number
+from tests.views.page import notice, open_own, payload, prompt, send, set_number
 from views.actions import ACTIONS
+from views.drafts import Branch
 
 # What it says before it does ----------------------------------------------------------------------
 
@@ -78,9 +78,29 @@ def test_a_move_draws_the_open_panel_anew_only_if_its_offer_changes(app):
 
 def test_every_setting_says_what_it_does_and_what_vllm_calls_it(app):
     two_prompts(app)
-    assert said(app, "Tokens in a block. vLLM's default is 16.") is not None
-    assert said(app, "**May change between two steps: a branch keeps its past") is not None
-    assert len([words for words in captions(app) if "vLLM" in words]) == 7
+    kinds = payload(app, "fields")["kinds"]
+    assert kinds[0]["title"] == "May change between two steps: a branch keeps its past as it was."
+    fields = [field for kind in kinds for field in kind["fields"]]
+    assert [(field["label"], field["name"]) for field in fields] == [
+        ("Token budget of a step", "max_num_batched_tokens"),
+        ("Requests that run at once", "max_num_seqs"),
+        ("Longest piece of a prompt", "long_prefill_token_threshold"),
+        ("Tokens per block", "block_size"),
+        ("Blocks in the pool", "num_blocks"),
+        ("Prefix caching", "enable_prefix_caching"),
+        ("Let what can never fit wait for ever", "refuse_oversized=False"),
+    ]
+    assert all("vLLM" in field["hint"] for field in fields)
+
+
+def test_nothing_is_branched_from_a_run_in_which_nothing_has_happened(app):
+    open_own(app)
+    app.button(key="panel").click().run()
+    reason = said(app, "Nothing has run yet, so there is nothing to branch from")
+    assert "apply changed settings at once" in reason
+    assert [button.key for button in app.button if button.key == "branch"] == []
+    send(app, "added", prompt())
+    assert app.button(key="branch").label == "Branch from step 0 with these"
 
 
 # What comes of it -----------------------------------------------------------------------------
@@ -176,7 +196,8 @@ def test_a_refused_branch_costs_nothing(app, draft, sentence):
     shown_error = next(n for n in payload(app, "notices")["notices"] if n["kind"] == "error")
     assert shown_error["way_out"] is None, "letting it wait would restart the run"
     set_number(app, "block_size", 0)
-    branch(app)
+    assert app.button(key="branch").disabled
+    send(app, "branched", Branch({"block_size": "0"}))  # whoever sends it all the same
     assert "block_size=0 is out of range" in notice(app, "error")
     assert app.session_state["desks"]["playground"].run is before
 

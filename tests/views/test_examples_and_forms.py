@@ -2,15 +2,15 @@
 
 import pytest
 
-from tests.views.page import load, notice, open_own, payload, prompt, send, set_number
+from tests.views.page import load, notice, open_own, payload, prompt, send, set_number, setting
 
 
 def switch(app, name):
     return app.get("button_group")[0].set_value(name).run()
 
 
-def fields(app):
-    return {field.label: field.value for field in app.text_input}
+def field_of(app):
+    return setting(app, "block_size")
 
 
 def test_a_live_run_is_found_again_after_another_example(app):
@@ -94,16 +94,40 @@ def test_a_refused_setting_stays_in_the_form_also_while_the_panel_is_closed(app,
     open_own(app)
     app.button(key="panel").click().run()
     set_number(app, "block_size", given)
-    app.button(key="apply").click().run()
-    assert sentence in notice(app, "error")
-    assert fields(app)["block_size"] == given
+    assert sentence in field_of(app)["problem"]
     app.button(key="panel").click().run()
     app.button(key="panel").click().run()
-    assert fields(app)["block_size"] == given
+    assert field_of(app)["value"] == given
+    assert sentence in field_of(app)["problem"]
     set_number(app, "block_size", " 4 ")
+    assert field_of(app)["problem"] is None
+    assert field_of(app)["changed"]
     app.button(key="apply").click().run()
     assert notice(app, "error") is None
-    assert fields(app)["block_size"] == "4"
+    assert (field_of(app)["value"], field_of(app)["changed"]) == ("4", False)
+
+
+def test_every_wrong_field_says_what_is_wrong_with_it(app):
+    open_own(app)
+    app.button(key="panel").click().run()
+    typed = {"block_size": "0", "num_blocks": "x", "max_num_seqs": "100"}
+    send(app, "typed", typed | {"max_num_batched_tokens": "90"})
+    problems = {name: setting(app, name)["problem"] for name in (*typed, "max_num_batched_tokens")}
+    assert problems["block_size"].startswith("block_size=0 is out of range: give a whole number")
+    assert problems["num_blocks"].startswith("num_blocks=x is not a whole number")
+    sentence = "max_num_batched_tokens=90 is below max_num_seqs=100: raise it to 100"
+    assert problems["max_num_batched_tokens"].startswith(sentence)
+    set_number(app, "max_num_batched_tokens", 100)
+    assert setting(app, "max_num_seqs")["problem"] is None
+
+
+def test_what_is_applied_is_what_stands_in_the_form_when_it_is_pressed(app):
+    open_own(app)
+    app.button(key="panel").click().run()
+    set_number(app, "block_size", 4)
+    app.session_state["desks"]["playground"].typed["block_size"] = "16"  # not drawn yet
+    app.button(key="apply").click().run()
+    assert app.session_state["desks"]["playground"].run.config.block_size == 16
 
 
 def test_the_counter_warns_of_what_would_be_refused(app):

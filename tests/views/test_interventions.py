@@ -10,6 +10,7 @@ from tests.views.page import (
     prompt,
     send,
     set_number,
+    set_switch,
     shown_notice,
 )
 from tests.views.runs import trace_with_cut_hits
@@ -48,7 +49,7 @@ def stuck(app):
     open_own(app)
     app.button(key="panel").click().run()
     set_number(app, "num_blocks", 3)
-    next(t for t in app.toggle if t.label.startswith("Let what")).set_value(True).run()
+    set_switch(app, "wait_for_ever", True)
     app.button(key="apply").click().run()
     send(app, "added", prompt("x" * 15, mode="raw"))
     send(app, "added", prompt("abc", mode="raw", max_tokens="2"))
@@ -130,7 +131,7 @@ def test_a_reset_is_refused_while_blocks_are_in_use_and_granted_after(app):
 def test_without_prefix_caching_the_reset_says_why_it_is_off(app):
     open_own(app)
     app.button(key="panel").click().run()
-    app.toggle[0].set_value(False).run()
+    set_switch(app, "enable_prefix_caching", False)
     app.button(key="apply").click().run()
     button = payload(app, "pool")["reset"]
     assert button["off"]

@@ -153,7 +153,7 @@ def test_a_fold_says_what_it_hides_and_a_click_shows_it():
     moment = moment_at(trace, trace.after_update(0))
     (card,) = requests(moment, TEXT)["cards"]
     (fold,) = [part["fold"] for part in card["blocks"] if "fold" in part]
-    assert fold == "83 blocks folded: 332 computed in this step"
+    assert fold == "83 blocks folded: 332 computed in step 0"
     (whole,) = requests(moment, TEXT, looks=Looks(unfolded={"long"}))["cards"]
     assert sum(len(part["tokens"]) for part in whole["blocks"]) == 401
     assert whole["fold_again"] == "fold long parts"
@@ -170,6 +170,21 @@ def test_unfinished_requests_come_first_among_very_many():
     assert [card["id"] for card in cards["cards"][:10]] == [f"r{i}" for i in range(20, 30)]
     assert len(cards["cards"]) == 24
     assert cards["more"] == "and 6 more requests"
+
+
+def test_between_two_steps_what_was_computed_is_of_the_step_that_is_over():
+    config = {"block_size": 4, "num_blocks": 50, "max_num_batched_tokens": 8, "max_num_seqs": 4}
+    trace = run(config, ("a", 0, list(range(1, 21)), 3))
+
+    def said(cursor):
+        cards = requests(moment_at(trace, cursor), TEXT)
+        (fact,) = [words for kind, words in cards["cards"][0]["facts"] if kind == "now"]
+        return fact, dict(cards["legend"])["now"]
+
+    assert said(trace.after_schedule(1)) == ("this step 8", "computed in this step")
+    assert said(trace.after_update(1)) == ("in step 1: 8", "computed in step 1")
+    begun = Cursor(2, 1)  # step 2 has begun, and nobody is scheduled in it yet
+    assert dict(requests(moment_at(trace, begun), TEXT)["legend"])["now"] == "computed in this step"
 
 
 def test_a_card_says_what_is_left_to_compute_and_to_make():

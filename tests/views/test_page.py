@@ -2,7 +2,18 @@
 
 import pytest
 
-from tests.views.page import load, notice, open_own, payload, prompt, send, set_number
+from tests.views.page import (
+    load,
+    notice,
+    open_own,
+    payload,
+    prompt,
+    send,
+    set_number,
+    set_switch,
+    setting,
+)
+from views.drafts import Restart
 
 
 def test_the_first_picture_needs_no_model(app):
@@ -153,12 +164,16 @@ def test_a_changed_setting_says_what_it_restarts_before_it_does(app):
         ("max_num_batched_tokens", 3, "max_num_batched_tokens=3 is below max_num_seqs=4"),
     ],
 )
-def test_a_wrong_setting_gets_a_sentence_and_the_run_stays(app, name, value, sentence):
+def test_a_wrong_setting_gets_a_sentence_at_its_field_and_the_run_stays(app, name, value, sentence):
     send(open_own(app), "added", prompt())
     send(app, "target", {"step": 1, "plus": 0, "sequence": 1})
     app.button(key="panel").click().run()
     set_number(app, name, value)
-    app.button(key="apply").click().run()
+    assert setting(app, name)["problem"].startswith(sentence)
+    assert app.button(key="apply").disabled
+    assert app.button(key="branch").disabled
+    assert f"see what is said at {name}" in " ".join(c.value for c in app.caption)
+    send(app, "applied", Restart({name: str(value)}))  # whoever sends it all the same
     assert sentence in notice(app, "error")
     assert payload(app, "transport")["step"] == 1
 
@@ -167,7 +182,7 @@ def test_what_can_never_fit_may_wait_for_ever_and_the_page_says_so(app):
     open_own(app)
     app.button(key="panel").click().run()
     set_number(app, "num_blocks", 4)
-    next(t for t in app.toggle if t.label.startswith("Let what")).set_value(True).run()
+    set_switch(app, "wait_for_ever", True)
     app.button(key="apply").click().run()
     send(app, "added", prompt("x" * 40))
     send(app, "target", {"step": 20, "plus": 0, "sequence": 1})

@@ -9,7 +9,7 @@ from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 from tests.views import fake_live
-from tests.views.page import notice, open_own, payload, prompt, send, set_number
+from tests.views.page import notice, open_own, payload, prompt, send, set_number, set_switch
 from tests.views.runs import NAMES, golden_trace
 from views import runs
 from views.drafts import Draft
@@ -243,7 +243,7 @@ def test_a_standstill_on_the_way_is_said(app):
     open_own(app)
     app.button(key="panel").click().run()
     set_number(app, "num_blocks", 3)
-    next(t for t in app.toggle if t.label.startswith("Let what")).set_value(True).run()
+    set_switch(app, "wait_for_ever", True)
     app.button(key="apply").click().run()
     send(app, "added", prompt("x" * 40, mode="raw"))
     wait_for(app, "evicted")

@@ -162,7 +162,7 @@ const measureFit = (root) => {
   if (!root.isConnected) return;
   const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0, bar = document.querySelector("[data-testid=stBottomBlockContainer]");
   const top = root.getBoundingClientRect().top + scrolled, left = innerHeight - top - (bar?.offsetHeight ?? 90) - 12;
-  const height = innerWidth > 640 ? `${Math.max(200, left)}px` : "";
+  const height = innerWidth > 640 ? `${Math.max(200, left / (root.currentCSSZoom ?? 1))}px` : "";
   if (root.style.maxHeight !== height) root.style.maxHeight = height;
   if (root.style.overflow !== "auto") root.style.overflow = "auto";
 };

@@ -11,6 +11,8 @@ function present({ data, parentElement, setTriggerValue }) {
   if (chosen) { attr(state.firstChild, "data-state", data.state); say(state.lastChild, data.word); attr(close, "aria-label", data.close); attr(close, "title", data.close); }
   close.onclick = () => setTriggerValue("selected", null);
   offer(whole, data.whole); whole.onclick = (e) => { setTriggerValue("lens", "block"); released(e); };
+  const there = line.querySelector(".there") ?? line.appendChild(actButton("there"));
+  offer(there, data.there); there.onclick = (e) => { setTriggerValue("chosen", data.there.position); released(e); };
   tokens(part(root, "tokens"), data.tokens ?? []);
   attr(root, "data-whole", Boolean(data.life));
   sync(part(root, "facts", "dl"), data.facts, () => { const d = el("div"); d.append(el("dt"), el("dd")); return d; }, (node, [word, parts]) => {

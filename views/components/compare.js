@@ -178,6 +178,7 @@ function pool(half, { run, frame, place, data, side }) {
   const { words } = data, [grid, rest] = half.children, unlike = new Set(place.blocks), names = Object.fromEntries(data.legend);
   attr(grid, "role", "img"); attr(grid, "aria-label", run ? fill(words.pool, { side: words[side], num_blocks: run.num_blocks, block_size: run.block_size }) : words.no_run);
   const make = () => { const cell = el("span", "block"); cell.append(el("span"), el("sup"), el("i", "bar")); return cell; };
+  attr(grid, "data-small", (frame?.codes.length ?? 0) > 12);
   sync(grid, frame?.codes ?? [], make, (cell, code, id) => {
     const state = data.legend[code & 7][0], hash = (code >> 3) & 3, ref = code >> 5;
     attr(cell, "data-state", state); attr(cell, "data-hashed", hash === 2 ? "valid" : hash ? "unwritten" : null); attr(cell, "data-block", id); attr(cell, "data-differs", unlike.has(id));
@@ -193,7 +194,7 @@ function request(half, row, { run, frame, place, data }) {
   say(status, !found ? words.absent : found[1] ? fill(words.place, { status: data.status[found[0]], place: found[1] }) : data.status[found[0]] ?? found[0]);
   attr(status, "data-differs", unlike.includes("status") || unlike.includes("there"));
   const said = !found ? [] : [["", fill(words.made, { prompt: row.prompt, n: found[3] - row.prompt })],
-    ...(found[4] === null ? [] : [["hit", fill(words.hit, { n: found[4] })]]), ...(found[5] ? [["preempted", fill(words.preempted, { n: found[5] })]] : [])];
+    ...(found[2][2] && !found[0].startsWith("FINISHED") ? [["computed", fill(words.cached, { n: found[2][2] })]] : []), ...(found[4] === null ? [] : [["hit", fill(words.hit, { n: found[4] })]]), ...(found[5] ? [["preempted", fill(words.preempted, { n: found[5] })]] : [])];
   sync(facts, said, () => el("span"), (node, [kind, word]) => { attr(node, "data-kind", kind); attr(node, "data-zero", kind === "hit" && !found[4]); attr(node, "data-differs", kind && unlike.includes(kind)); say(node, word); });
   groups(holder, row, { found, run, data, unlike: place.tables[row.id] ?? [] });
 }

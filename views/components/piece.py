@@ -24,17 +24,21 @@ NAMES = (
     "batch",
     "block",
     "compare",
+    "fields",
     "fragmentation",
     "lenses",
+    "lesson",
     "narration",
     "notices",
     "numbers",
+    "opened",
     "pool",
     "prompt",
     "queue",
     "requests",
     "runs",
     "sizing",
+    "syllabus",
     "tables",
     "timeline",
     "transport",
@@ -42,7 +46,18 @@ NAMES = (
     "until",
     "why",
 )
-ALONE = ("compare", "fragmentation", "notices", "prompt", "runs", "sizing", "until")  # beside the stage
+ALONE = (
+    "compare",
+    "fields",
+    "fragmentation",
+    "notices",
+    "opened",
+    "prompt",
+    "runs",
+    "sizing",
+    "syllabus",
+    "until",
+)  # beside the stage
 LAST = "transport"  # of the stage, in the order of a page
 NARROW = ("until",)  # no wider than what stands in them
 CARRIER = "parts"

@@ -1,5 +1,5 @@
 // The player: goal, what is under way, whether it plays. It outlives a mount, so that no press is lost with one.
-const player = kept("time", () => ({ root: null, goal: null, underWay: null, sequence: 0, dirty: false, playing: false }));
+const player = kept("time", () => ({ root: null, goal: null, underWay: null, sequence: 0, dirty: false, playing: false, stopAt: null }));
 const MAX_TRIES = 4;
 const BETWEEN_MOUNTS_MS = 2000; // what is pressed then still counts
 const ICONS = {
@@ -25,7 +25,7 @@ function present({ data, parentElement, setTriggerValue }) {
   }
   if (player.interventions !== undefined && data.num_interventions > player.interventions) { stop(player); player.dirty = false; }
   player.interventions = data.num_interventions;
-  settle(player);
+  settle(player); move(player, data.motion);
   if (isNew && (player.underWay !== null || player.dirty)) { player.underWay = null; player.dirty = true; flush(player); }
   picture(root, player);
   if (data.address) address(player, data.address);
@@ -88,11 +88,20 @@ function settle(player) {
   if (player.dirty) flush(player); else { player.goal = null; if (player.playing) schedule(player); }
 }
 function schedule(player) { clearTimeout(player.timer); player.timer = setTimeout(() => tick(player), Number(player.speed.value)); }
+// A lesson plays to a place, once; whoever has asked for no motion is there at once.
+function move(player, motion) {
+  if (!motion || player.moved === motion.number) return;
+  player.moved = motion.number; stop(player);
+  if (motion.to === player.data.position) return;
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches || motion.to < player.data.position) { go(player, { position: motion.to }); return; }
+  player.stopAt = motion.to; player.playing = true; schedule(player);
+}
 function tick(player) {
   if (!player.playing || player.underWay) return;
+  if (player.stopAt !== null && (known(player, goal(player)) ?? Infinity) >= player.stopAt) { stop(player); picture(player.root, player); return; }
   if (!go(player, player.unit.value === "step" ? byStep(player, 1) : bySubStep(player, 1))) { stop(player); picture(player.root, player); }
 }
-function stop(player) { player.playing = false; clearTimeout(player.timer); }
+function stop(player) { player.playing = false; player.stopAt = null; clearTimeout(player.timer); }
 function toggle(player) {
   if (player.playing) stop(player); else { player.playing = true; tick(player); }
   picture(player.root, player);
@@ -112,10 +121,24 @@ function act(player, name) {
 
 // To the end of a step; one that the run has not reached is asked for only where the engine can go on.
 function jump(player) {
-  const step = /^\s*\d{1,9}\s*$/.test(player.jump.value) ? Number(player.jump.value) : null, { data } = player;
-  attr(player.jump, "aria-invalid", step === null ? "true" : null); if (step === null) return;
+  const given = player.jump.value.trim(), step = /^\d{1,9}$/.test(given) ? Number(given) : null, { data } = player, num_steps = data.ends.length;
+  if (step === null) return complain(player, fill(given ? data.words.jump_bad : data.words.jump_empty, { given: given.slice(0, MAX_SAID), last: Math.max(0, num_steps - 1) }), true);
   stop(player);
-  go(player, step < data.ends.length ? { position: data.ends[step] } : data.can_go_on ? { step, plus: 0 } : { position: data.last });
+  const isBeyond = step >= num_steps && !data.can_go_on;
+  complain(player, isBeyond ? fill(data.words.jump_beyond, { step, last: Math.max(0, num_steps - 1) }) : "");
+  go(player, step < num_steps ? { position: data.ends[step] } : data.can_go_on ? { step, plus: 0 } : { position: data.last });
+}
+const MAX_SAID = 20, SAID_MS = 6000; // characters of what was typed; how long a sentence stays
+function complain(player, sentence, isBad) {
+  const said = player.jump.nextSibling;
+  clearTimeout(player.forget); attr(player.jump, "aria-invalid", isBad); say(said, sentence);
+  if (sentence && !isBad) player.forget = setTimeout(() => say(said, ""), SAID_MS);
+}
+// For those who sit far away. The link keeps it, and all pages have it until it is switched off.
+function enlarge(player) {
+  const root = document.documentElement; attr(root, "data-large", !root.hasAttribute("data-large"));
+  picture(player.root, player); if (player.data.address) address(player, player.data.address);
+  window.dispatchEvent(new Event("resize")); // what is as large as the room that is left measures it again
 }
 
 function mount(player, root) {
@@ -138,10 +161,14 @@ function mount(player, root) {
     select.onpointerdown = () => { select.dataset.by = "pointer"; }; select.onkeydown = () => { select.dataset.by = "keys"; };
     select.onchange = () => { player[`chosen_${name}`] = select.value; if (select.dataset.by === "pointer") select.blur(); };
   }
+  player.large = el("button", "large"); player.large.type = "button"; player.large.append(el("span", "small", "A"), el("span", "", "A"));
+  player.large.onclick = (e) => { enlarge(player); released(e); };
   const help = el("button", "help", "?"), keys = el("dl", "keys"); help.type = "button"; keys.hidden = true;
   help.onclick = (e) => { keys.hidden = !keys.hidden; attr(help, "aria-expanded", String(!keys.hidden)); if (e.detail > 0) help.blur(); };
-  const choose = el("span", "choose"); choose.append(player.unit, player.speed, help);
-  root.append(buttons, player.slider, el("span", "where"), player.jump, choose, keys);
+  const choose = el("span", "choose"), place = el("span", "place"), said = el("span", "said"); choose.append(player.unit, player.speed, player.large, help);
+  attr(said, "role", "status"); place.append(player.jump, said); player.jump.oninput = () => complain(player, "");
+  root.append(buttons, player.slider, el("span", "where"), place, choose, keys);
+  if (new URL(location.href).searchParams.get("type") === "large") attr(document.documentElement, "data-large", "true");
   player.onkey = (event) => press(player, event, help);
   document.addEventListener("keydown", player.onkey);
   player.onpop = (event) => { if (revisit(player, event.state?.moment)) event.stopImmediatePropagation(); };
@@ -181,6 +208,8 @@ function picture(root, player) {
   if (Number(player.slider.value) !== Math.min(at, data.last)) player.slider.value = Math.min(at, data.last);
   player.slider.style.setProperty("--done", `${data.last ? 100 * Math.min(at, data.last) / data.last : 0}%`);
   say(root.querySelector(".where"), data.where);
+  const isLarge = document.documentElement.hasAttribute("data-large");
+  attr(root, "data-large", isLarge); attr(player.large, "aria-label", words.large); attr(player.large, "title", words.large_hint); attr(player.large, "aria-pressed", String(isLarge));
   attr(player.jump, "aria-label", words.jump); attr(player.jump, "placeholder", words.jump); attr(player.jump, "title", words.jump_hint);
   options(player.unit, words.unit, [["sub_step", words.by_sub_step], ["step", words.by_step]], player.chosen_unit);
   options(player.speed, words.speed, data.speeds.map(([name, ms]) => [String(ms), name]), player.chosen_speed ?? String(data.speeds[1][1]));
@@ -197,7 +226,7 @@ function options(select, label, entries, chosen) {
 
 // The link of this moment. Where somebody rested, the Back button comes back to; what only flew by is replaced.
 const REST_MS = 1000;
-const SOURCES = ["example", "run", "lesson"];
+const SOURCES = ["example", "run", "lesson", "chunk", "done", "file"];
 const names = (address) => Object.fromEntries(SOURCES.filter((name) => address[name] !== undefined).map((name) => [name, address[name]]));
 function address(player, wanted) {
   if (player.underWay !== null) return; // not there yet
@@ -205,6 +234,7 @@ function address(player, wanted) {
   for (const name of [...SOURCES, "step", "sub", "live", "block", "hash", "request", "token", "lens"]) {
     if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
   }
+  if (document.documentElement.hasAttribute("data-large")) url.searchParams.set("type", "large"); else url.searchParams.delete("type");
   if (url.href === location.href) return;
   const now = performance.now(); player.since ??= now;
   const moved = ["step", "sub"].some((name) => url.searchParams.get(name) !== new URL(location.href).searchParams.get(name));
@@ -225,4 +255,7 @@ function revisit(player, moment) {
 }
 // Whoever has chosen something goes on with the keys: what was chosen with keeps them no longer.
 document.addEventListener("click", (e) => { if (e.detail > 0 && e.target.closest?.("[role=radiogroup], [data-testid=stButtonGroup]")) setTimeout(release); }, { signal: renewed("release") });
+// Whether the pointer or the Tab key gave the focus: a ring around all of the page is for the keyboard alone (theme.py).
+document.addEventListener("pointerdown", () => attr(document.documentElement, "data-pointed", "true"), { signal: renewed("pointed"), capture: true });
+document.addEventListener("keydown", (e) => { if (e.key === "Tab") attr(document.documentElement, "data-pointed", null); }, { signal: renewed("tabbed"), capture: true });
 function release() { if (document.activeElement?.matches?.("button, [role=radio]")) document.activeElement.blur(); }

@@ -107,6 +107,7 @@ function showAsk(root, data, send) {
   attr(field, "aria-label", ask.label); attr(mode, "aria-label", ask.mode_label); attr(mode, "title", ask.mode_label); mode.hidden = ask.mode === null;
   ask.modes.forEach(([, word], i) => say(mode.children[i], word));
   if (!known.timer && root.getRootNode().activeElement !== field && field.value !== ask.text) field.value = ask.text;
+  if (!known.timer && root.getRootNode().activeElement !== mode && ask.mode !== null) mode.value = ask.mode;
   field.oninput = () => tell(250); mode.onchange = () => tell(0);
   const problem = part(node, "problem", "p"); say(problem, ask.problem ?? ""); attr(problem, "role", "status");
   const box = part(node, "case", "div"); attr(box, "aria-live", "polite"); showCase(box, ask.case, data);

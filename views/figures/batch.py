@@ -18,6 +18,7 @@ from engine.trace.state import Cursor, State
 from engine.trace.trace import Trace
 from views.figures.batch_reads import reads
 from views.figures.batch_rows import DrawnRows, Place, Share, shares_of
+from views.figures.request_tokens import token_words
 from views.figures.selection import NOTHING, Selection
 from views.text import Text
 
@@ -64,7 +65,7 @@ def batch(
         "column_hints": [text.named("batch_hint", name) for name in COLUMNS],
         "words": {name: text.named("batch_word", name) for name in ("sample", "draft")},
         "token_state": token_state,
-        "token_word": text.named("token_state", token_state),
+        "token_word": token_words(state, text)[token_state],
         "scroll_label": text("batch.rows"),
         "sequences": drawn.sequences(text),
         "chosen": [place.share.request.request_id, place.position],
@@ -91,11 +92,11 @@ def _note(state: State, place: Place, selection: Selection, text: Text) -> str:
         return ""
     if not place.is_chosen:
         key = "batch.not_in_yet" if _may_still_come(state, request_id) else "batch.not_in"
-        return text(key, request=request_id)
+        return text(key, request=request_id, step=state.step)
     if token is None or token == place.position:
         return ""
     where = "batch.token_before" if token < place.share.start else "batch.token_after"
-    return text(where, request=request_id, token=token)
+    return text(where, request=request_id, token=token, step=state.step)
 
 
 def _may_still_come(state: State, request_id: str) -> bool:

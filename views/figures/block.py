@@ -6,8 +6,10 @@ from typing import Any
 from engine.trace.entries import BlockState
 from engine.trace.state import NULL_BLOCK_ID, Cursor, State, cache_key
 from engine.trace.trace import Trace
+from views.figures.absent import absent
 from views.figures.life import life
 from views.figures.moment import Moment, block_state, known_bytes, moment_at, short_hash
+from views.figures.selection import NOTHING, Selection
 from views.figures.tokens import Piece, drawn_runs, pieces_between, request_pieces
 from views.text import Text
 
@@ -27,12 +29,23 @@ def block(moment: Moment, text: Text, *, selected: int | None) -> dict[str, Any]
 
 
 def block_page(
-    trace: Trace, cursor: Cursor, text: Text, *, selected: int | None, kv: dict[str, Any]
+    trace: Trace,
+    cursor: Cursor,
+    text: Text,
+    *,
+    selected: int | None,
+    kv: dict[str, Any],
+    selection: Selection = NOTHING,
 ) -> dict[str, Any]:
-    """The same with all digits of the hash, the block's life, and its K and V (`figures.kv.kv`)."""
+    """The same with all digits of the hash, the block's life, and its K and V (`figures.kv.kv`).
+
+    Where `selection` has no block at the cursor: where it gets one (`figures.absent`).
+    """
     state = moment_at(trace, cursor).state
     payload = _about(state, selected, text, is_whole=True)
-    if selected is None or selected == NULL_BLOCK_ID or "block" not in payload:
+    if selected is None:
+        return payload | absent(trace, cursor, selection, text)
+    if selected == NULL_BLOCK_ID or "block" not in payload:
         return payload
     return payload | {"life": life(trace, cursor, selected, text), "kv": kv}
 

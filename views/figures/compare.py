@@ -27,7 +27,7 @@ MAX_ROWS = 24  # requests that are drawn
 MAX_TOKENS = 72  # of a request of which each token is drawn; of a longer one its blocks are
 WORDS = (
     *("left", "right", "setting", "total", "step", "end", "over", "of", "of_end", "pool"),
-    *("more_blocks", "hit", "made", "place", "preempted", "absent", "better", "equal"),
+    *("more_blocks", "hit", "made", "cached", "place", "preempted", "absent", "better", "equal"),
     *("differs", "first", "back", "play", "pause", "forward", "last", "slider", "time"),
     *("swap", "swap_hint", "reset", "reset_hint", "workload", "letters", "letters_hint"),
     *("differences", "to_come", "go", "no_run", "block", "hashed", "unwritten", "token"),

@@ -138,7 +138,7 @@ def differing(left: Frame, right: Frame, *, same_blocks: bool) -> Differing:
 def _facts(ours: RequestFrame, theirs: RequestFrame) -> Iterator[str]:
     if (ours.status, ours.place) != (theirs.status, theirs.place):
         yield "status"
-    if ours.num_hit_tokens != theirs.num_hit_tokens:
+    if None not in (found := (ours.num_hit_tokens, theirs.num_hit_tokens)) and found[0] != found[1]:
         yield "hit"
     if ours.spans[2] != theirs.spans[2]:
         yield "computed"

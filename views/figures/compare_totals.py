@@ -87,7 +87,9 @@ def _peak(trace: Trace) -> int:
 def total_rows(left: Totals | None, right: Totals | None, text: Text) -> list[dict[str, Any]]:
     """Values and the better one; no verdict where a side is missing or never ends."""
     return [
+        _row("capacity", "", (left, right), 0, text),
         _row("steps", "steps", (left, right), -1, text),
+        _row("mean_end", "", (left, right), -1, text),
         _row("computed", "computed", (left, right), -1, text),
         _row("hits", "hits", (left, right), 1, text),
         _row("hit_rate", "", (left, right), 1, text),
@@ -116,6 +118,11 @@ def _value(key: str, name: str, one: Totals) -> float | None:
         return one.hits / one.queries if one.queries else None
     if key == "peak":
         return one.peak_blocks * one.block_size
+    if key == "capacity":
+        return one.num_usable_blocks * one.block_size
+    if key == "mean_end":
+        ends = [step for step in one.finished.values() if step is not None]
+        return sum(ends) / len(ends) if ends else None
     found: float | None = getattr(one, name)
     return found
 
@@ -127,6 +134,8 @@ def _words(key: str, value: float | None, one: Totals | None, text: Text) -> str
         return text("compare.never" if key == "steps" else "compare.no_value")
     if key in ("hit_rate", "waste"):
         return f"{100 * value:.1f}%"
+    if key == "mean_end":
+        return f"{value:.1f}"
     if key == "peak":
         share = one.peak_blocks / one.num_usable_blocks
         return text("compare.peak", n=int(value), blocks=one.peak_blocks, share=f"{share:.0%}")
@@ -139,7 +148,7 @@ def _better(
     """What a run that never ends did in its time is no measure; only that the other ends is."""
     one, other = values
     left, right = both
-    if left is None or right is None:
+    if left is None or right is None or not sign:
         return ""
     if left.steps is None or right.steps is None:
         is_half = (left.steps is None) != (right.steps is None)

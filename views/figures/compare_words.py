@@ -232,13 +232,21 @@ def step_sentence(found: Differing, left: Frame, right: Frame, text: Text) -> st
         said.append(text.count("compare.blocks_differ", len(found.block_ids), ids=ids))
     if found.num_entries:
         said.append(text.count("compare.entries_differ", found.num_entries))
-    states = [id_ for id_, facts in found.facts.items() if {"status", "there"} & set(facts)]
-    for id_ in states[:MAX_SAID]:
-        one, other = (_status(frame, id_, text) for frame in (left, right))
-        said.append(text("compare.status_differs", request=id_, left=one, right=other))
-    if len(states) > MAX_SAID:
-        said.append(text.count("compare.more_differ", len(states) - MAX_SAID))
+    told = {"status", "there", "computed"}
+    named = [id_ for id_, facts in found.facts.items() if told & set(facts)]
+    said += [_request_differs(id_, left, right, text) for id_ in named[:MAX_SAID]]
+    if len(named) > MAX_SAID:
+        said.append(text.count("compare.more_differ", len(named) - MAX_SAID))
     return " ".join(said)
+
+
+def _request_differs(id_: str, left: Frame, right: Frame, text: Text) -> str:
+    one, other = left.requests.get(id_), right.requests.get(id_)
+    if one and other and (one.status, one.place) == (other.status, other.place):
+        computed = {"left": one.spans[2], "right": other.spans[2]}
+        return text("compare.computed_differs", request=id_, **computed)
+    words = [_status(frame, id_, text) for frame in (left, right)]
+    return text("compare.status_differs", request=id_, left=words[0], right=words[1])
 
 
 def _status(frame: Frame, id_: str, text: Text) -> str:

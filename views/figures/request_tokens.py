@@ -1,6 +1,6 @@
 """The tokens of a request, cut into blocks: what each is now, and what of a long one is drawn."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from engine.trace.entries import RequestState
@@ -44,6 +44,14 @@ def _all_computed(request: RequestState) -> Spans:
     return min(request.num_hit_tokens, computed), computed, computed, computed
 
 
+def token_words(state: State, text: Text) -> dict[str, str]:
+    """Each of TOKEN_STATES in words. Between two steps nothing is "this step": the last one is named."""
+    words = {name: text.named("token_state", name) for name in TOKEN_STATES}
+    if state.is_updated:
+        words["now"] = text("token_state.was", step=state.step)
+    return words
+
+
 def blocks(
     state: State,
     request: RequestState,
@@ -67,7 +75,10 @@ def blocks(
     for part in [*parts, range(num_blocks, num_blocks)]:
         if part.start > end:
             hidden = range(end, part.start)
-            drawn.append(_fold(hidden, text, size=size, num_tokens=request.num_tokens, spans=spans))
+            words = token_words(state, text)
+            drawn.append(
+                _fold(hidden, text, words, size=size, num_tokens=request.num_tokens, spans=spans)
+            )
         drawn += _blocks(request, table, part, size=size, spans=spans, most=most)
         end = part.stop
     return drawn
@@ -142,13 +153,21 @@ def _state_at(place: int, spans: Spans) -> str:
     return TOKEN_STATES[-1]
 
 
-def _fold(hidden: range, text: Text, *, size: int, num_tokens: int, spans: Spans) -> dict[str, Any]:
+def _fold(
+    hidden: range,
+    text: Text,
+    words: Mapping[str, str],
+    *,
+    size: int,
+    num_tokens: int,
+    spans: Spans,
+) -> dict[str, Any]:
     """What a fold hides, by what its tokens are now."""
     start, stop = hidden.start * size, min(hidden.stop * size, num_tokens)
-    words = []
+    parts = []
     for name, end in zip(TOKEN_STATES, (*spans, num_tokens), strict=True):
         count = max(0, min(end, stop) - start)
         if count:
-            words.append(f"{count} {text.named('token_state', name)}")
+            parts.append(f"{count} {words[name]}")
         start += count
-    return {"fold": text.count("requests.folded", len(hidden), parts=", ".join(words))}
+    return {"fold": text.count("requests.folded", len(hidden), parts=", ".join(parts))}

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 from engine.trace.entries import RequestState
 from engine.trace.state import State
 from views.figures.moment import ROOMY_BLOCKS, Moment
-from views.figures.request_tokens import blocks, token_spans
+from views.figures.request_tokens import blocks, token_spans, token_words
 from views.figures.tokens import drawn_runs as drawn_runs
 from views.text import Text, quoted
-from views.theme import TOKEN_STATES
 
 MAX_CARDS = 24
 MAX_FIRST_WORDS = 48  # characters of a finished request's prompt
@@ -50,7 +49,7 @@ def requests(
         "cards": cards,
         "empty": "" if shown else _nobody(moment, text),
         "more": text.count("rows.more", hidden) if hidden else "",
-        "legend": [[name, text.named("token_state", name)] for name in TOKEN_STATES],
+        "legend": [[*named] for named in token_words(state, text).items()],
         "legend_output": text("requests.output"),
         "legend_bytes": bytes_words(_shared_characters(cards), text),
         "token_label": text("requests.token"),
@@ -152,7 +151,8 @@ def _facts(state: State, request: RequestState, text: Text) -> list[list[str]]:
         facts.append([kind, text("requests.cached", n=request.num_cached_tokens)])
     row = state.scheduled.get(request.request_id)
     if row and not request.is_finished:
-        facts.append(["now", text("requests.scheduled", n=row.num_scheduled_tokens)])
+        key = "requests.was_scheduled" if state.is_updated else "requests.scheduled"
+        facts.append(["now", text(key, n=row.num_scheduled_tokens, step=state.step)])
     num_left = request.num_tokens - token_spans(state, request)[-1]
     if num_left and not request.is_finished:
         facts.append(["", text("requests.left", n=num_left)])

@@ -43,7 +43,7 @@ def _page() -> None:
 
 def _header() -> None:
     text, chosen = session.text(), session.choices()
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(key="page_head", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"## {text('app.title')}", width="content")
         st.segmented_control(
             text("example.label"),

@@ -9,14 +9,17 @@ from views import session
 from views.drafts import Branch
 from views.figures.moment import num_finished_steps
 from views.runs import Run
+from views.text import Text
 
 
 def consequence(run: Run, branch: Branch) -> str:
     """What a branch with these settings would be, in the words of its own plan.
 
-    What is wrong with what was typed is said where it is applied: there it is drawn letter by letter.
+    What is wrong with what was typed is said at its field: there it is drawn letter by letter.
     """
     text, number = session.text(), session.choices().shelf.number(run)
+    if (reason := why_no_branch(run, text)) is not None:
+        return reason
     step = run.branch_begins_at(session.choices().cursor)
     try:
         plan = run.plan(session.choices().cursor, branch, text)
@@ -32,13 +35,18 @@ def consequence(run: Run, branch: Branch) -> str:
     return " ".join(said)
 
 
-def branch_button(run: Run, branch: Branch, *, has_changes: bool) -> None:
+def why_no_branch(run: Run, text: Text) -> str | None:
+    """Why none is offered: where nothing has happened there is nothing to branch from."""
+    return None if run.trace.num_steps else text("branch.nothing")
+
+
+def branch_button(run: Run, branch: Branch, *, is_off: bool) -> None:
     """A script goes on as it did, so that a branch of it needs a change."""
     step = run.branch_begins_at(session.choices().cursor)
     st.button(
         session.text()("branch.go", step=step),
         key="branch",
-        disabled=run.live is None and not has_changes,
+        disabled=is_off,
         on_click=session.ask,
         args=("branched", branch),
     )

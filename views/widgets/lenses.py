@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from views import session
-from views.choices import LENSES
+from views.choices import LENSES, NO_DRAFT
 from views.components.piece import piece
 from views.figures.batch import batch
 from views.figures.block import block_page
@@ -58,14 +58,17 @@ def _timeline(run: Run, moment: Moment, text: Text) -> None:
 
 
 def _why(run: Run, moment: Moment, text: Text) -> None:
-    why_lens(run, moment, text, session.choices().question)
+    chosen = session.choices()
+    why_lens(run, moment, text, chosen.questions.get(chosen.example, NO_DRAFT))
 
 
 def _block(run: Run, moment: Moment, text: Text) -> None:
     chosen = session.choices()
     selected = block_of(moment.state, chosen.selection)
     kv = kv_of(run, chosen.cursor, text, selected=selected, place=chosen.place)
-    payload = block_page(run.trace, chosen.cursor, text, selected=selected, kv=kv)
+    payload = block_page(
+        run.trace, chosen.cursor, text, selected=selected, kv=kv, selection=chosen.selection
+    )
     linked("block", payload, moment, "chosen", "kv")
 
 

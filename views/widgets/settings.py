@@ -1,44 +1,133 @@
 """The settings that matter, and what a change of them restarts or begins."""
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from engine.config import EngineConfig
+from engine.errors import ConfigError
 from views import session
-from views.drafts import Branch, Restart
+from views.components.piece import piece
+from views.drafts import Branch, Restart, numbers_of
 from views.figures.moment import num_finished_steps
 from views.runs import Run
 from views.text import Text
-from views.widgets.branch import branch_button, consequence
+from views.widgets.branch import branch_button, consequence, why_no_branch
 
-FIXED = ("block_size", "num_blocks")
+CACHING, REFUSES = "enable_prefix_caching", "refuse_oversized"
+WAIT = "wait_for_ever"  # in the form in place of REFUSES, and its opposite
 MOVING = ("max_num_batched_tokens", "max_num_seqs", "long_prefill_token_threshold")
-NUMBERS = (*FIXED, *MOVING)
-CACHING, REFUSES, WAIT = "enable_prefix_caching", "refuse_oversized", "wait_for_ever"
+FIXED = ("block_size", "num_blocks", CACHING)
 
 
 def settings(run: Run) -> None:
-    """Numbers are checked by the engine's own config, not by the form: it says more."""
+    """What is typed is checked at once by the engine's own config: it says more than a form can."""
     text = session.text()
     st.markdown(f"###### {text('settings.title')}")
-    wanted = _form(run, text)
-    changed = {name: value for name, value in wanted.items() if value != _in_form(run, name)}
-    keep_later = _later(run, text)
-    branch = Branch(wanted, keep_later=keep_later)
-    st.caption(_restarts(run, list(changed), text))
+    changed = _changed(run)
+    problems = problems_of(run.config, changed, text)
+    _fields(run, problems, text)
+    branch = Branch(changed, keep_later=_later(run, text))
+    st.caption(_restarts(run, list(changed), problems, text))
     st.caption(consequence(run, branch))
     with st.container(horizontal=True):
         st.button(
             text("settings.apply"),
             key="apply",
             type="primary",
-            disabled=not changed,
-            on_click=session.ask,
-            args=("applied", Restart(changed)),
+            disabled=not changed or bool(problems),
+            on_click=_apply,
         )
-        branch_button(run, branch, has_changes=bool(changed))
+        if why_no_branch(run, text) is None:
+            is_off = bool(problems) or (run.live is None and not changed)
+            branch_button(run, branch, is_off=is_off)
         if run.live is not None and run.trace.num_steps:
             _clear(run, text)
+
+
+def _apply() -> None:
+    """What stands in the form when it is pressed, not when the button was drawn."""
+    run = session.run()
+    if run is not None:
+        session.ask("applied", Restart(_changed(run)))
+
+
+def problems_of(config: EngineConfig, changed: Mapping[str, Any], text: Text) -> dict[str, str]:
+    """Setting -> what is wrong with it, one after the other; "" where none of them is to blame."""
+    problems: dict[str, str] = {}
+    left = dict(changed)
+    for name, given in changed.items():
+        try:
+            left[name] = numbers_of({name: given}, text)[name]
+        except ConfigError as error:
+            problems[name] = str(error)
+            del left[name]
+    as_it_is = {name: getattr(config, name) for name in config.__struct_fields__}
+    while True:
+        try:
+            EngineConfig(**{**as_it_is, **left})
+        except ConfigError as error:
+            named = _named(str(error), left)
+            problems[named[0] if named else ""] = str(error)
+            if len(named) != 1:
+                return problems
+            del left[named[0]]
+        else:
+            return problems
+
+
+def _named(sentence: str, changed: Mapping[str, Any]) -> list[str]:
+    """Of those that changed, in the sentence's order: the config's sentences say name=value."""
+    places = {name: sentence.find(f"{name}=") for name in changed}
+    return sorted((name for name in places if places[name] >= 0), key=lambda name: places[name])
+
+
+def _changed(run: Run) -> dict[str, Any]:
+    """Settings that the form has otherwise than the run: numbers as typed, the engine's switches."""
+    typed = session.choices().typed
+    given = {name: _given(run, name) for name in (*MOVING, *FIXED, WAIT)}
+    changed = {name: typed[name] for name in given if typed.get(name, given[name]) != given[name]}
+    if WAIT in changed:
+        changed[REFUSES] = not changed.pop(WAIT)
+    return changed
+
+
+def _given(run: Run, name: str) -> str | bool:
+    """A setting of the run as it stands in the form."""
+    if name == WAIT:
+        return not run.config.refuse_oversized
+    value = getattr(run.config, name)
+    return bool(value) if name == CACHING else str(value)
+
+
+def _fields(run: Run, problems: Mapping[str, str], text: Text) -> None:
+    fixed = FIXED if run.live is None else (*FIXED, WAIT)
+    kinds = [
+        {
+            "title": text(title),
+            "fields": [_field(run, name, problems.get(name), text) for name in names],
+        }
+        for title, names in (("settings.moving", MOVING), ("settings.fixed", fixed))
+    ]
+    payload = {"run": run.run_id, "kinds": kinds}
+    piece("fields", payload, on_typed_change=partial(session.note, "fields", "typed"))
+
+
+def _field(run: Run, name: str, problem: str | None, text: Text) -> dict[str, Any]:
+    given = _given(run, name)
+    value = session.choices().typed.get(name, given)
+    return {
+        "key": name,
+        "kind": "switch" if isinstance(given, bool) else "number",
+        "label": text.named("setting_label", name),
+        "name": text.named("setting_name", name),
+        "hint": text.named("setting_hint", name),
+        "value": value,
+        "changed": value != given,
+        "problem": problem,
+    }
 
 
 def _clear(run: Run, text: Text) -> None:
@@ -55,42 +144,6 @@ def _clear(run: Run, text: Text) -> None:
     )
 
 
-def _form(run: Run, text: Text) -> dict[str, Any]:
-    """Numbers as they are typed; applying reads them, and says so where that fails."""
-    wanted: dict[str, Any] = {}
-    kinds = st.grid(min_column_width=560, gap="small")
-    for kind, names in (("settings.moving", MOVING), ("settings.fixed", FIXED)):
-        with kinds.container(gap="xsmall"):
-            st.caption(f"**{text(kind)}**")
-            grid = st.grid(min_column_width=200, gap="small")
-            for name in names:
-                with grid.container(gap="xxsmall"):
-                    wanted[name] = _number(run, name, text)
-            if names is FIXED:
-                with grid.container(gap="xxsmall"):
-                    wanted[CACHING] = _switch(CACHING, run.config.enable_prefix_caching, text)
-            if names is FIXED and run.live is not None:
-                with grid.container(gap="xxsmall"):
-                    wanted[REFUSES] = not _switch(WAIT, not run.config.refuse_oversized, text)
-    return wanted
-
-
-def _number(run: Run, name: str, text: Text) -> str:
-    typed: str = st.text_input(
-        text.named("settings", name), key=session.setting_field(name, _in_form(run, name))
-    ).strip()
-    st.caption(text.named("settings", f"{name}_hint"))
-    session.choices().typed[name] = typed
-    return typed
-
-
-def _switch(name: str, given: bool, text: Text) -> bool:
-    is_on = st.toggle(text.named("settings", name), key=session.setting_field(name, given))
-    st.caption(text.named("settings", f"{name}_hint"))
-    session.choices().typed[name] = is_on
-    return is_on
-
-
 def _later(run: Run, text: Text) -> bool:
     """What a run was given after the moment shown comes along only if somebody asks for it."""
     if run.live is None or not run.has_inputs_after(session.choices().cursor):
@@ -100,13 +153,9 @@ def _later(run: Run, text: Text) -> bool:
     )
 
 
-def _in_form(run: Run, name: str) -> Any:
-    """A setting of the run as it stands in the form."""
-    value = getattr(run.config, name)
-    return str(value) if name in NUMBERS else value
-
-
-def _restarts(run: Run, changed: list[str], text: Text) -> str:
+def _restarts(run: Run, changed: list[str], problems: Mapping[str, str], text: Text) -> str:
+    if problems:
+        return problems.get("") or text("settings.wrong", names=", ".join(problems))
     if not changed:
         return text("settings.unchanged")
     return text.count(

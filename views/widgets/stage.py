@@ -26,31 +26,37 @@ from views.widgets.lenses import lens
 from views.widgets.linked import linked
 from views.widgets.notices import notices
 
-WIDTHS = (8.6, 21.6, 12.3)  # story, requests, pool
+Draw = Callable[[Run, Moment, Text], None]
 TIME_SENDS = ("target", "selected", "revisited")  # Escape selects nothing
 
 
-def stage(run: Run, beside_time: Callable[[Run], None]) -> None:
-    """Story, requests and pool side by side, time at the bottom edge; `beside_time` is what a page
-    adds to it."""
+def stage(
+    run: Run, beside_time: Callable[[Run], None] | None = None, *, prose: Draw | None = None
+) -> None:
+    """Story, requests, pool and numbers, time at the bottom edge; `beside_time` is what a page
+    adds to it, `prose` a text that is read beside the stage."""
     text = session.text()
     moment = moment_at(run.trace, session.choices().cursor)
     notices()
-    left, middle, right = st.columns(WIDTHS, gap="small")
-    with left:
-        _story(run, moment, text)
-    with middle:
-        _requests(run, moment, text)
-    with right:
-        _pool(run, moment, text)
+    first: dict[str, Draw] = {"prose": prose} if prose else {"story": _story}
+    last: dict[str, Draw] = {"told": _story} if prose else {"numbers": _numbers}
+    places = {**first, "requests": _requests, "pool": _pool, **last}  # as on a phone: theme.py
+    with st.container(key="stage"):
+        for place, draw in places.items():
+            with st.container(key=f"stage_{place}"):
+                draw(run, moment, text)
     with st.bottom, st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _time(run, text)
-        beside_time(run)
+        if beside_time is not None:
+            beside_time(run)
 
 
-def _story(run: Run, moment: Moment, text: Text) -> None:
+def _story(run: Run, _: Moment, text: Text) -> None:
     payload = narration(run.trace, session.choices().cursor, text, is_idle=run.is_idle)
     piece("narration", payload, on_chosen_change=partial(session.note, "narration", "chosen"))
+
+
+def _numbers(run: Run, moment: Moment, text: Text) -> None:
     piece("numbers", numbers(run.trace, moment, session.choices().cursor, text))
 
 
@@ -94,6 +100,9 @@ def _time(run: Run, text: Text) -> None:
         run_id=run.run_id,
     )
     payload["sequence"] = chosen.sequence
+    if chosen.study is not None and chosen.study.motion is not None:
+        number, to = chosen.study.motion
+        payload["motion"] = {"number": number, "to": run.trace.position(to)}
     names = run.link or {"example": chosen.example}
     payload["address"] = address(
         names, run.trace, chosen.cursor, restores=bool(run.link)

@@ -1,0 +1,267 @@
+"""Runs that outlive their page: each an append-only trace file in a folder, and a record beside it.
+
+    ID.jsonl        the trace, as any trace file
+    ID.about.json   what its page wants back besides (`About`), replaced as a whole
+
+Every write is handed to the operating system before it returns, so a killed server loses nothing
+of what was kept. There is no fsync: a machine that loses its power may lose the latest seconds.
+An id is drawn at random and is the only key to its run; whoever has it may look, and goes on in a
+run of their own (`Saved` is never written to). One server a folder: the sweep spares what is in
+use in this process.
+"""
+
+import os
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+from weakref import WeakSet
+
+import msgspec
+
+from engine.errors import SourceError
+from engine.sources.recorded import last_whole
+from engine.sources.resume import Rest
+from engine.trace.codec import encode_lines, read_trace
+from engine.trace.events import INPUT_EVENTS, StepEnded
+from engine.trace.header import UNREADABLE
+from engine.trace.trace import Trace
+
+ID_BYTES = 16  # of randomness
+ID = re.compile(r"[A-Za-z0-9_-]{22}")  # what secrets.token_urlsafe makes of them
+TRACE, ABOUT, PART = ".jsonl", ".about.json", ".part"
+DAY_S = 86_400
+SWEEP_EVERY_S = 60
+SWEEP_AGAIN_S = 5  # where there is too much
+
+
+class About(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is brought back with besides its events."""
+
+    example: str = ""  # under which it was begun
+    typed: dict[str, dict[str, Any]] = {}  # request id -> the fields of its form
+    origin: dict[str, Any] | None = None  # of a branch: what its page says about it
+    rest: Rest | None = None
+
+
+class Space(NamedTuple):
+    """How much saved runs may take."""
+
+    run_bytes: int = 32 << 20  # of one run: then its recording stops
+    total_bytes: int = 2 << 30  # of all: then the oldest go
+    days: int = 30  # without a change: then a run goes
+
+
+class Stop(NamedTuple):
+    """Why a run is saved no further. `kind`: "full" (`Space.run_bytes`) or "disk"."""
+
+    kind: str
+    num_steps: int  # finished steps that are saved
+    reason: str  # "disk": what the operating system said, without a path
+
+
+class RunNotFoundError(SourceError):
+    """No run is saved under an id, or what was given is no id."""
+
+
+class Saved:
+    """A run from its files, up to its last finished step. `problem`: what is lost before that."""
+
+    def __init__(self, run_id: str, trace: Trace, about: About, problem: str | None) -> None:
+        self.run_id, self.trace, self.about, self.problem = run_id, trace, about, problem
+
+
+class SavedRuns:
+    """The folder. Safe to be used from many threads; one recording is written by one at a time."""
+
+    def __init__(self, folder: Path, space: Space | None = None) -> None:
+        self.folder = folder
+        self.space = space or Space()
+        self._in_use: WeakSet[Recording | Saved] = WeakSet()
+        self._lock = threading.Lock()
+        self._num_bytes = 0  # about what the folder holds
+        self._swept_at = -float("inf")
+
+    def record(self, trace: Trace, *, num_known: int = 0) -> "Recording":
+        """A new recording of a run. Nothing is written before its first `keep`.
+
+        `num_known`: of a run that was brought back, the events that its old files still hold. The
+        new ones begin with a copy, once there is more.
+        """
+        recording = Recording(self, secrets.token_urlsafe(ID_BYTES), trace, num_known=num_known)
+        self._use(recording)
+        return recording
+
+    def open(self, run_id: object) -> Saved:
+        """RunNotFoundError, or SourceError with a sentence if nothing of it can be read."""
+        path = self.path(run_id)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError as error:
+            raise RunNotFoundError("no run is saved under this link any more") from error
+        except OSError as error:
+            raise SourceError(f"the saved run cannot be read: {error.strerror}") from error
+        loaded = read_trace(content)
+        if loaded.trace is None:
+            raise SourceError(f"the saved run is damaged: {loaded.problem}")
+        num_lines = content.count(b"\n") - 1  # whole ones: the last may be cut, and that is normal
+        problem = loaded.problem if loaded.trace.num_events < num_lines else None
+        saved = Saved(path.stem, last_whole(loaded.trace), self._about(path.stem), problem)
+        self._use(saved)
+        return saved
+
+    def path(self, run_id: object) -> Path:
+        """The trace file of an id. What is no id never becomes a path: RunNotFoundError."""
+        if not isinstance(run_id, str) or ID.fullmatch(run_id) is None:
+            raise RunNotFoundError("this link names no saved run: it is cut off or mistyped")
+        return self.folder / f"{run_id}{TRACE}"
+
+    def _about(self, run_id: str) -> About:
+        """Empty where it is missing or damaged: the trace can be looked at without it."""
+        try:
+            return msgspec.json.decode((self.folder / f"{run_id}{ABOUT}").read_bytes(), type=About)
+        except (OSError, *UNREADABLE):
+            return About()
+
+    def _use(self, user: "Recording | Saved") -> None:
+        with self._lock:
+            self._in_use.add(user)
+
+    # Room -------------------------------------------------------------------------------------
+
+    def grew_by(self, num_bytes: int) -> None:
+        """Sweep now and then, and soon where there is too much."""
+        with self._lock:
+            self._num_bytes += num_bytes
+            is_full = self._num_bytes > self.space.total_bytes
+            pause = SWEEP_AGAIN_S if is_full else SWEEP_EVERY_S
+            is_due = time.monotonic() > self._swept_at + pause
+        if is_due:
+            self.sweep()
+
+    def sweep(self) -> list[str]:
+        """Remove old runs, and the oldest while there are too many bytes; the ids that went.
+
+        Runs that are in use stay, and files that are none of ours are not touched.
+        """
+        with self._lock:
+            self._swept_at = time.monotonic()
+            spared = {user.run_id for user in self._in_use}
+            runs = sorted(self._sizes().items(), key=lambda run: run[1].changed_at)
+            left = sum(size.num_bytes for _, size in runs)
+            gone = []
+            for run_id, size in runs:
+                is_old = size.changed_at < time.time() - self.space.days * DAY_S
+                if run_id not in spared and (is_old or left > self.space.total_bytes):
+                    self._remove(run_id)
+                    gone.append(run_id)
+                    left -= size.num_bytes
+            self._num_bytes = left
+            return gone
+
+    def _sizes(self) -> dict[str, "_Size"]:
+        """Id -> bytes of all its files, and when the latest of them changed (seconds of 1970)."""
+        sizes: dict[str, _Size] = {}
+        for entry in os.scandir(self.folder) if self.folder.is_dir() else ():
+            run_id, dot, end = entry.name.partition(".")
+            if f"{dot}{end}" not in (TRACE, ABOUT, ABOUT + PART) or not ID.fullmatch(run_id):
+                continue
+            try:
+                stat = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            known = sizes.get(run_id, _Size(0, 0.0))
+            latest = max(known.changed_at, stat.st_mtime)
+            sizes[run_id] = _Size(known.num_bytes + stat.st_size, latest)
+        return sizes
+
+    def _remove(self, run_id: str) -> None:
+        for end in (TRACE, ABOUT, ABOUT + PART):
+            try:
+                (self.folder / f"{run_id}{end}").unlink(missing_ok=True)
+            except OSError:  # it stays: somebody else has it open, or the folder is read-only
+                continue
+
+
+class _Size(NamedTuple):
+    num_bytes: int
+    changed_at: float
+
+
+class Recording:
+    """The files of one run that goes on. `stopped` says why no more of it is saved."""
+
+    def __init__(self, runs: SavedRuns, run_id: str, trace: Trace, *, num_known: int = 0) -> None:
+        self.run_id = run_id
+        self.stopped: Stop | None = None
+        self.num_bytes = 0
+        self._runs = runs
+        self._trace = trace
+        self._num_known = num_known
+        self._num_written = 0  # events
+        self._num_about_bytes = 0
+        self._is_begun = False
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether something of this run can be brought back."""
+        return self._is_begun
+
+    def keep(self, about: Callable[[], About]) -> None:
+        """Append what the trace has gained; for after each finished step and each input.
+
+        Only new events are encoded. `about` is asked at the start and after an input: nothing else
+        changes it. Never raises for the disk: the run goes on, unsaved.
+        """
+        if self.stopped is not None or self._trace.num_events <= self._num_known:
+            return
+        events = self._trace.events_from(self._num_written)
+        lines = encode_lines(events, None if self._is_begun else self._trace.header)
+        is_told = self._is_begun and not any(isinstance(event, INPUT_EVENTS) for event in events)
+        record = None if is_told else msgspec.json.encode(about())
+        about_bytes = self._num_about_bytes if record is None else len(record)
+        before = self.num_bytes + self._num_about_bytes
+        after = self.num_bytes + len(lines) + about_bytes
+        if after > self._runs.space.run_bytes:
+            self._stop("full")
+            return
+        try:
+            if record is not None:
+                self._write_about(record)
+            self._append(lines)
+        except OSError as error:
+            self._stop("disk", error.strerror or type(error).__name__)
+            return
+        self._num_written += len(events)
+        self._num_known = self._num_written
+        self.num_bytes, self._num_about_bytes = self.num_bytes + len(lines), about_bytes
+        self._runs.grew_by(after - before)
+
+    def _write_about(self, record: bytes) -> None:
+        """Before the events, so that no request is saved without what was typed for it."""
+        self._runs.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._runs.folder / f"{self.run_id}{ABOUT}"
+        part = path.with_name(path.name + PART)
+        part.write_bytes(record)
+        part.replace(path)
+
+    def _append(self, lines: bytes) -> None:
+        """Nothing stays open between two writes: many runs would use up the file descriptors.
+
+        A file that has gone is not made again, as it would lack its beginning.
+        """
+        new = 0 if self._is_begun else os.O_CREAT | os.O_EXCL
+        binary = getattr(os, "O_BINARY", 0)  # Windows would write other ends of line
+        path = self._runs.path(self.run_id)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | new | binary, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(lines)
+        self._is_begun = True
+
+    def _stop(self, kind: str, reason: str = "") -> None:
+        saved = self._trace.events_from(0)[: self._num_written]
+        num_steps = sum(isinstance(event, StepEnded) for event in saved)
+        self.stopped = Stop(kind, num_steps, reason)

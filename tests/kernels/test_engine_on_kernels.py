@@ -1,0 +1,92 @@
+"""The whole engine with the kernels under it: what a request says does not depend on the path."""
+
+from typing import Any
+
+import pytest
+
+from engine.config import SamplingParams
+from engine.runner.attention.backend import ATTENTION_VARIABLE
+from engine.runner.decode_path import cuda_decode_path
+from tests.kernels.gate import DEVICE
+from tests.kernels.models import Repeated
+from tests.runner.builders import (
+    build_engine,
+    build_loaded,
+    build_stock,
+    generate,
+    random_prompt,
+    stock_answer,
+)
+
+pytestmark = pytest.mark.kernels
+
+PROMPTS = [random_prompt(n) for n in (1, 3, 9)]
+NUM_NEW = 4
+GREEDY = SamplingParams(max_tokens=NUM_NEW, ignore_eos=True)
+
+
+class Broken(Repeated):
+    def __init__(self, work: Any) -> None:
+        raise RuntimeError("operation not permitted when stream is capturing\nmore about it")
+
+
+@pytest.fixture(autouse=True)
+def _on_kernels(monkeypatch) -> None:
+    monkeypatch.setenv(ATTENTION_VARIABLE, "triton")
+
+
+def serve(recorder: Any, architecture: str = "Llama", **config: Any) -> tuple[Any, list[list[int]]]:
+    """The runner, and what it said to PROMPTS."""
+    loaded = build_loaded(build_stock(architecture, **config).to(DEVICE))
+    engine, _ = build_engine(loaded, block_size=4, num_blocks=40, max_model_len=32)
+    runner: Any = engine.runner
+    assert runner.backend.name == "triton"
+    if recorder is not None:
+        runner.decode_path = cuda_decode_path(
+            loaded.model,
+            kv_caches=runner.kv_caches,
+            kinds=runner.kinds,
+            block_sizes=runner.layout.block_sizes,
+            max_model_len=runner.max_model_len,
+            recorder=recorder,
+        )
+    for index, prompt in enumerate(PROMPTS):
+        engine.add_request(str(index), prompt, sampling=GREEDY)
+    return runner, list(generate(engine).values())
+
+
+def expected(architecture: str = "Llama", **config: Any) -> list[list[int]]:
+    stock = build_stock(architecture, **config)
+    return [stock_answer(stock, prompt, NUM_NEW) for prompt in PROMPTS]
+
+
+def test_prefill_and_decode_say_what_generate_says():
+    runner, tokens = serve(recorder=None)
+    assert tokens == expected()
+    if DEVICE == "cpu":
+        assert runner.decode_path is None  # graphs are CUDA's
+
+
+@pytest.mark.parametrize(
+    ("architecture", "config"),
+    [
+        ("Llama", {}),
+        ("Qwen2", {"use_sliding_window": True, "sliding_window": 6, "max_window_layers": 1}),
+    ],
+)
+def test_decode_steps_replay_a_graph_and_others_do_not(architecture, config):
+    runner, tokens = serve(Repeated, architecture, **config)
+    assert tokens == expected(architecture, **config)
+    assert list(runner.decode_path.graphs.captured) == [4]  # three requests; prefill took none
+    assert runner.header_fields()["kernel_path"].startswith("triton+")
+    assert runner.header_fields()["kernel_path"].endswith(
+        "+graph-" + runner.decode_path.graphs.step.name
+    )
+
+
+def test_a_graph_that_cannot_be_captured_costs_nothing_but_a_sentence():
+    runner, tokens = serve(Broken)
+    assert tokens == expected()
+    assert runner.decode_path.reason == (
+        "Decode steps run without CUDA graphs: operation not permitted when stream is capturing."
+    )

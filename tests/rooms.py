@@ -1,0 +1,213 @@
+"""Who may import whom: the table that test_architecture.py holds against the source."""
+
+from typing import NamedTuple
+
+
+class Room(NamedTuple):
+    """Which of our modules and which packages a room may import; a name covers what is below it.
+
+    The standard library is open to all, less `not_stdlib`.
+    """
+
+    ours: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    not_stdlib: tuple[str, ...] = ()
+
+
+SETTINGS = ("engine.config", "engine.errors")
+TEXTS = ("views.theme", "views.text")
+SIZING_CORE = ("engine.core.sizing", "engine.core.kv_cache_spec")
+PURE_CORE = (*SIZING_CORE, "engine.core.block_hash")
+CORE = Room(
+    ours=("engine.core", "engine.trace.events", *SETTINGS),
+    not_stdlib=("time", "random"),
+)
+RUNNER = Room(
+    ours=("engine.core", "engine.runner", "engine.trace.events", *SETTINGS),
+    packages=("torch", "transformers", "gguf"),
+)
+SCRIPTED = Room(
+    ours=("engine.core", "engine.engine", "engine.trace", "engine.workload", *SETTINGS),
+    packages=("msgspec",),
+)
+PAGE = Room(
+    ours=(
+        "views.figures",
+        "views.pages",
+        "views.widgets",
+        "views.components",
+        "views.session",
+        "views.choices",
+        "views.runs",
+        "views.drafts",
+        "views.shelf",
+        "views.examples",
+        "views.workloads",
+        "views.comparing",
+        "views.opening",
+        "views.study",
+        "views.studying",
+        "engine.trace",
+        "lessons",
+        *PURE_CORE,
+        *SETTINGS,
+        *TEXTS,
+    ),
+    packages=("streamlit",),
+)
+
+# What the session is made of, without Streamlit and without a choice of its own.
+BEHIND_PAGES = Room(
+    ours=(
+        "views.drafts",
+        "views.runs",
+        "views.branching",
+        "views.shelf",
+        "views.examples",
+        "views.workloads",
+        "views.study",
+        "lessons",
+        "views.figures.moment",
+        "views.figures.kv",
+        "views.figures.timeline",
+        "views.figures.selection",
+        "views.figures.sizing_inputs",
+        "views.figures.compare_inputs",
+        "views.figures.until",
+        "engine.sources",
+        "engine.workload",
+        "engine.trace",
+        *SETTINGS,
+        *TEXTS,
+    ),
+    packages=("msgspec",),
+)
+
+# Module or package -> what it may import. The longest name that covers a module decides.
+ROOMS: dict[str, Room] = {
+    "engine.errors": Room(),
+    "engine.config": Room(ours=("engine.errors",), packages=("msgspec",)),
+    "engine.trace": Room(ours=("engine.trace", "engine.errors"), packages=("msgspec",)),
+    "engine.core": CORE,
+    "engine.core.block_hash": CORE._replace(packages=("cbor2", "xxhash")),
+    "engine.runner": RUNNER,
+    # The GPU files. Nobody imports them before a device has passed the trial of its backend.
+    **dict.fromkeys(
+        (
+            "engine.runner.attention.paged_triton",
+            "engine.runner.attention.triton_backend",
+            "engine.runner.fused_kernels",
+            "engine.runner.fused_model",
+        ),
+        RUNNER._replace(packages=("torch", "triton")),
+    ),
+    "engine.engine": Room(
+        ours=("engine.core", "engine.runner", "engine.trace", "engine.replay", *SETTINGS)
+    ),
+    "engine.replay": Room(ours=("engine.engine", "engine.core", "engine.trace", *SETTINGS)),
+    "engine.workload": SCRIPTED,
+    "engine.recorded_run": SCRIPTED,
+    "engine.conformance": SCRIPTED._replace(ours=(*SCRIPTED.ours, "engine.recorded_run")),
+    # The command line runs what the page runs: a live source, imported once a model is wanted.
+    "engine.__main__": SCRIPTED._replace(ours=(*SCRIPTED.ours, "engine.sources.live")),
+    # What the engine would do is asked of its own rules, never written a second time.
+    "engine.questions": Room(
+        ours=(
+            "engine.questions",
+            "engine.trace",
+            "engine.config",
+            "engine.core.admission",
+            "engine.core.block_hash",
+            "engine.core.block_pool",
+            "engine.core.coordinator",
+            "engine.core.kv_cache_spec",
+        )
+    ),
+    "engine.sources": Room(ours=("engine",), packages=("zmq", "msgspec")),
+    "lessons": Room(
+        ours=("lessons", "engine.trace", "engine.workload", *PURE_CORE, *SETTINGS),
+        packages=("msgspec",),
+    ),
+    "lessons.__main__": Room(
+        ours=("lessons", "engine.trace", "engine.workload", "engine.conformance", *SETTINGS)
+    ),
+    "views.__main__": Room(packages=("streamlit",)),
+    "views.theme": Room(),
+    "views.text": Room(ours=("views.i18n",)),
+    "views.i18n": Room(ours=("views.i18n",)),
+    "views.figures": Room(
+        ours=(
+            "views.figures",
+            "engine.trace",
+            "engine.questions",
+            "engine.core.contiguous",
+            "engine.core.contiguous_replay",
+            *TEXTS,
+        ),
+        packages=("plotly", "networkx"),
+    ),
+    **dict.fromkeys(
+        ("views.figures.lesson", "views.figures.syllabus"),
+        Room(ours=("views.figures", "lessons", *TEXTS)),
+    ),
+    # A hash is recomputed from its inputs by the engine's own pure functions.
+    "views.figures.hash_inputs": Room(
+        ours=("views.figures", "engine.trace", "engine.core.block_hash")
+    ),
+    # Blocks and bytes are the engine's own arithmetic.
+    **dict.fromkeys(
+        (
+            "views.figures.model_config",
+            "views.figures.model_weights",
+            "views.figures.sizing",
+            "views.figures.sizing_steps",
+        ),
+        Room(ours=("views.figures", *SIZING_CORE, *SETTINGS, *TEXTS)),
+    ),
+    "views.figures.sizing_inputs": Room(ours=("views.figures", *SETTINGS, *TEXTS)),
+    "views.pages": PAGE,
+    "views.widgets": PAGE,
+    "views.components": PAGE._replace(packages=("streamlit", "msgspec")),
+    "views.session": Room(
+        ours=(
+            "views.choices",
+            "views.saving",
+            "views.limits",
+            "views.actions",
+            "views.side_runs",
+            "views.studying",
+            "views.drafts",
+            "views.runs",
+            "views.branching",
+            "views.shelf",
+            "views.examples",
+            "views.loading",
+            "views.figures.address",
+            "views.figures.selection",
+            "views.figures.until",
+            "engine.sources",
+            "engine.workload",
+            "engine.trace",
+            "lessons",
+            *SETTINGS,
+            *TEXTS,
+        ),
+        packages=("streamlit",),
+    ),
+    **dict.fromkeys(("views.runs", "views.drafts", "views.branching", "views.shelf"), BEHIND_PAGES),
+    **dict.fromkeys(("views.workloads", "views.comparing", "views.opening"), BEHIND_PAGES),
+    "views.saving": BEHIND_PAGES,
+    "views.limits": Room(ours=("engine.sources.saved", *SETTINGS, *TEXTS)),
+    "views.actions": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
+    "views.studying": BEHIND_PAGES._replace(
+        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions")
+    ),
+    "views.study": BEHIND_PAGES,
+    "views.side_runs": BEHIND_PAGES._replace(
+        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions")
+    ),
+    "views.choices": BEHIND_PAGES,
+    "views.examples": Room(ours=("engine.workload", *SETTINGS)),
+    "views.loading": Room(ours=("engine.sources", *SETTINGS)),
+    "app": Room(ours=("views",), packages=("streamlit",)),
+}

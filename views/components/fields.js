@@ -1,0 +1,41 @@
+const forms = new WeakMap(); // root -> timer, the run whose settings stand in the fields
+const TYPING_MS = 150;
+
+function present({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".root");
+  if (!forms.has(root)) forms.set(root, { timer: 0, run: null });
+  const form = forms.get(root), isNew = form.run !== data.run;
+  if (isNew) clearTimeout(form.timer);
+  Object.assign(form, { run: data.run, timer: isNew ? 0 : form.timer });
+  sync(root, data.kinds, makeKind, (kind, { title, fields }) => {
+    say(kind.firstChild, title);
+    sync(kind.lastChild, fields, makeField, (node, field) => setField(node, field, data.run, isNew || !form.timer));
+  });
+  const read = (input) => (input.type === "checkbox" ? input.checked : input.value);
+  const tell = () => { form.timer = 0; setTriggerValue("typed", Object.fromEntries([...root.querySelectorAll("input")].map((input) => [input.name, read(input)]))); };
+  const soon = (ms) => { clearTimeout(form.timer); form.timer = setTimeout(tell, ms); };
+  root.oninput = (e) => soon(e.target.type === "checkbox" ? 0 : TYPING_MS);
+  root.onchange = () => { if (form.timer) soon(0); }; // whoever leaves a field is about to press a button
+}
+
+function makeKind() { const kind = el("section", "kind"); kind.append(el("h3"), el("div", "grid")); return kind; }
+
+function makeField() {
+  const field = el("div", "field"), label = el("label");
+  label.append(el("span", "label"), document.createTextNode(" "), el("span", "name")); // the space: between two words for whoever hears them
+  field.append(label, el("input"), el("p", "hint"), el("p", "problem"));
+  return field;
+}
+
+// What is being typed stays: the server has not heard of it yet.
+function setField(node, field, run, mayWrite) {
+  const [label, input, hint, problem] = node.children, id = `${field.key}-${run}`;
+  const isSwitch = field.kind === "switch", has = input.name === field.key;
+  if (!has) { input.type = isSwitch ? "checkbox" : "text"; input.name = field.key; attr(input, "role", isSwitch ? "switch" : null); if (!isSwitch) { input.inputMode = "numeric"; input.autocomplete = "off"; } }
+  input.id = id; label.htmlFor = id; hint.id = `${id}-hint`; problem.id = `${id}-problem`;
+  say(label.firstChild, field.label); say(label.lastChild, field.name); say(hint, field.hint); say(problem, field.problem ?? "");
+  if (isSwitch) { if (!has || mayWrite) input.checked = field.value; }
+  else if ((!has || mayWrite) && input.value.trim() !== field.value) input.value = field.value;
+  attr(input, "data-changed", field.changed); attr(input, "aria-invalid", field.problem ? "true" : null);
+  attr(input, "aria-describedby", field.problem ? `${id}-problem ${id}-hint` : `${id}-hint`); attr(problem, "role", "status");
+}

@@ -1,0 +1,142 @@
+// A lesson: one text, its question or the answer to it, and the way on. Enter goes on, Backspace back.
+const EDITED = "textarea, select, input, [contenteditable=true], [role=textbox]";
+const reader = { send: null, data: null };
+
+function present({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".root");
+  Object.assign(reader, { send: setTriggerValue, data, root });
+  heading(root, data);
+  const marks = part(root, "marks");
+  attr(marks, "role", "group"); attr(marks, "aria-label", data.words.marks);
+  sync(marks, data.marks, () => { const b = el("button", "mark"); b.type = "button"; return b; }, (node, mark, i) => {
+    attr(node, "data-kind", mark.split(" ")[0]); attr(node, "aria-current", mark.endsWith("here") ? "step" : null);
+    const label = fill(data.words.mark, { n: i + 1, of: data.marks.length, kind: data.mark_words[mark.split(" ")[0]] });
+    attr(node, "aria-label", label); attr(node, "title", label);
+    node.disabled = i > data.reach; node.onclick = (e) => { setTriggerValue("turned", i); released(e); };
+  });
+  rove(marks, ".mark:not(:disabled)");
+  const body = part(root, "body");
+  if (root.dataset.page !== data.page) { body.scrollTop = 0; root.dataset.page = data.page; }
+  paragraphs(part(body, "text"), data.text);
+  verdict(part(body, "verdict", "section"), data.verdict);
+  card(part(body, "card", "section"), data, setTriggerValue);
+  ending(part(body, "ending", "section"), data.ending);
+  sync(part(body, "badges"), data.badges, badge, (node, each) => showBadge(node, each, setTriggerValue));
+  ways(part(root, "ways"), data, setTriggerValue);
+  link(root, data, setTriggerValue);
+  listen();
+}
+
+function heading(root, data) {
+  head(root, data.head.title, data.head.number);
+  attr(root.querySelector(".head"), "data-lesson", "true");
+}
+
+function paragraphs(parent, list) {
+  const key = JSON.stringify(list);
+  if (parent.dataset.drawn === key) return;
+  parent.dataset.drawn = key; parent.hidden = !list.length;
+  const nodes = []; let items = null;
+  for (const { kind, spans } of list) {
+    const node = el(kind === "item" ? "li" : kind === "heading" ? "h3" : "p");
+    node.append(...spans.map(([kind_, text]) => el({ code: "code", strong: "strong", emphasis: "em" }[kind_] ?? "span", "", text)));
+    if (kind !== "item") { items = null; nodes.push(node); continue; }
+    if (!items) { items = el("ul"); nodes.push(items); }
+    items.append(node);
+  }
+  parent.replaceChildren(...nodes);
+}
+
+function verdict(node, data) {
+  node.hidden = !data; if (!data) return;
+  attr(node, "data-kind", data.kind); attr(node, "role", "status");
+  paragraphs(part(node, "asked"), data.asked); say(part(node, "found", "strong"), data.title); paragraphs(part(node, "sentence"), data.sentence);
+}
+
+function card(node, data, send) {
+  const { question } = data;
+  node.hidden = !question; if (!question) return;
+  const { words } = question;
+  attr(node, "aria-label", words.question);
+  say(part(node, "label", "strong"), words.question);
+  paragraphs(part(node, "asked"), question.text); say(part(node, "how quiet"), question.how);
+  const field = part(node, "field", "label"), isNumber = question.kind === "number";
+  field.hidden = !isNumber;
+  if (!field.firstChild) { const input = el("input", "number"); input.type = "text"; input.inputMode = "decimal"; input.autocomplete = "off"; field.append(el("span", "sr"), input, el("span", "unit")); }
+  const [label, input, unit] = field.children;
+  say(label, words.answer); say(unit, question.unit);
+  if (input.dataset.for !== question.id) { input.dataset.for = question.id; input.value = question.typed; }
+  const options = part(node, "options");
+  options.hidden = !question.options.length; attr(options, "role", question.kind === "choice" ? "radiogroup" : "group"); attr(options, "aria-label", words.question);
+  const isChoice = question.kind === "choice";
+  if (options.dataset.for !== question.id) { options.dataset.for = question.id; options.dataset.value = ""; }
+  sync(options, question.options, () => { const b = el("button", "option"); b.type = "button"; return b; }, (b, [name, shown]) => {
+    say(b, shown); b.className = isChoice ? "option" : "option block";
+    const at = question.picks.indexOf(name), isOn = isChoice ? options.dataset.value === String(name) : at >= 0;
+    attr(b, "role", isChoice ? "radio" : null); attr(b, isChoice ? "aria-checked" : "aria-pressed", String(isOn)); b.removeAttribute(isChoice ? "aria-pressed" : "aria-checked");
+    attr(b, "data-block", isChoice ? null : name); attr(b, "data-state", isChoice ? null : isOn ? "used" : "free");
+    b.onclick = (e) => { if (isChoice) { options.dataset.value = String(name); card(node, data, send); } else send("picked", name); released(e); };
+  });
+  const order = part(node, "order");
+  order.hidden = isNumber || isChoice || !question.picks.length;
+  say(part(order, "quiet", "span"), question.kind === "order" ? words.your_order : words.answer);
+  sync(part(order, "picks", "span"), question.picks, () => { const b = el("button", "block"); b.type = "button"; attr(b, "data-state", "used"); return b; }, (b, id) => {
+    say(b, String(id)); attr(b, "data-block", id); attr(b, "title", words.take_back); attr(b, "aria-label", `${id}: ${words.take_back}`); b.onclick = () => send("picked", id);
+  });
+  const complaint = part(node, "complaint"); say(complaint, question.complaint); attr(complaint, "role", "alert"); complaint.hidden = !question.complaint;
+  const row = part(node, "row");
+  if (!row.firstChild) { const commit = el("button", "commit"), skip = el("button", "skip"); commit.type = skip.type = "button"; row.append(commit, skip); }
+  const [commit, skip] = row.children, given = () => (isNumber ? input.value : isChoice ? options.dataset.value : null);
+  const isReady = () => (isNumber ? input.value.trim() !== "" : isChoice ? options.dataset.value !== "" : question.is_ready);
+  const allow = () => { commit.disabled = !isReady(); };
+  say(commit, words.commit); say(skip, words.skip); attr(skip, "title", words.skip_hint); allow();
+  input.oninput = allow; input.onkeydown = (e) => { if (e.key === "Enter" && isReady()) { send("answered", given()); e.preventDefault(); e.stopPropagation(); } };
+  commit.onclick = () => { if (isReady()) send("answered", given()); };
+  skip.onclick = () => send("skipped", question.id);
+}
+
+function badge() { const n = el("div", "badge"); n.append(el("a"), el("div", "text"), actButton("switch")); return n; }
+function showBadge(node, { id, title, text, url, switch: swap }, send) {
+  const [link_, words, button] = node.children;
+  say(link_, title); outward(link_, url); paragraphs(words, text);
+  button.hidden = !swap; if (swap) { say(button, swap.word); attr(button, "aria-pressed", String(swap.is_on)); button.onclick = (e) => { send("later", id); released(e); }; }
+}
+const outward = (node, url) => { attr(node, "href", url); attr(node, "target", "_blank"); attr(node, "rel", "noopener"); };
+
+function ending(node, data) {
+  node.hidden = !data; if (!data) return;
+  say(part(node, "sum", "p"), data.sum);
+  list(node, "sources", data.sources_title, data.sources); list(node, "threads", data.threads_title, data.threads);
+  say(part(node, "questions_title", "h3"), data.questions_title);
+  sync(part(node, "questions", "ul"), data.questions, () => el("li"), (li, words) => say(li, words));
+}
+function list(node, name, title, entries) {
+  const heading = part(node, `${name}_title`, "h3"); say(heading, title); heading.hidden = !title;
+  sync(part(node, name, "ul"), entries, () => { const li = el("li"); li.append(el("a"), el("span", "quiet")); return li; }, (li, [word, url, beside]) => {
+    say(li.firstChild, word); outward(li.firstChild, url); say(li.lastChild, beside ? ` ${beside}` : "");
+  });
+}
+
+function ways(node, data, send) {
+  if (!node.firstChild) { const back = el("button", "way"), next = el("button", "way next"), other = actButton("leave"); back.type = next.type = "button"; node.append(back, next, other); }
+  const [back, next, leave] = node.children;
+  say(back, data.words.back); say(next, data.next.word); attr(next, "title", data.next.hint); attr(back, "title", data.words.back_hint);
+  back.disabled = data.index === 0; attr(next, "aria-disabled", data.next.off ? "true" : null);
+  back.onclick = (e) => { send("turned", data.index - 1); released(e); };
+  next.onclick = (e) => { onward(); released(e); };
+  say(leave, data.words.leave); leave.onclick = () => send("left_lesson", true);
+}
+function onward() {
+  const { data, send } = reader;
+  if (data.next.off) { reader.root.querySelector(".card")?.querySelector("input:not([hidden]), .option")?.focus(); return; }
+  if (data.next.lesson) send("lesson", data.next.lesson); else send("turned", data.index + 1);
+}
+
+function listen() {
+  document.addEventListener("keydown", (e) => {
+    const target = e.composedPath()[0];
+    if (!reader.root?.isConnected || e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || !target.matches || target.matches(EDITED) || document.querySelector("[role=dialog]")) return;
+    if (e.key === "Enter" && !target.matches("button, a[href], summary, [role=radio]")) { onward(); e.preventDefault(); }
+    else if (e.key === "Backspace" && reader.data.index > 0) { reader.send("turned", reader.data.index - 1); e.preventDefault(); }
+  }, { signal: renewed("lesson") });
+}

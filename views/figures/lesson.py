@@ -1,0 +1,168 @@
+"""A lesson's text and its open question, as the component `lesson` draws them."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from lessons.grading import Grade
+from lessons.library import LoadedLesson
+from lessons.schema import Badge, Prediction, thread_url
+from lessons.text import Paragraphs, Words
+from views.text import Text
+
+SOURCE_URL = "https://github.com/vllm-project/vllm/blob/v0.17.1/vllm/"
+Value = Any
+Values = Mapping[str, Value]
+
+
+def drawn(paragraphs: Paragraphs) -> list[dict[str, Any]]:
+    """Kinds and texts, never markup."""
+    return [
+        {"kind": kind, "spans": [[span.kind, span.text] for span in spans]}
+        for kind, spans in paragraphs
+    ]
+
+
+def lesson_head(loaded: LoadedLesson, words: Words, text: Text) -> dict[str, Any]:
+    """What stands over every text of a lesson."""
+    lesson = loaded.lesson
+    return {
+        "number": text("learn.number", n=lesson.number),
+        "title": words.plain("title", {}),
+        "goal": drawn(words.filled("goal", loaded.values())),
+    }
+
+
+def progress(loaded: LoadedLesson, chunk: int, answers: Mapping[str, Grade | str]) -> list[str]:
+    """One mark for each text: where one is, what was answered rightly or wrongly."""
+    marks = []
+    for index, each in enumerate(loaded.lesson.chunks):
+        found = answers.get(each.predict) if each.predict else None
+        kind = "asks" if each.predict else "text"
+        if isinstance(found, Grade):
+            kind = "right" if found.is_right else "wrong"
+        elif found is not None:
+            kind = "skipped"
+        marks.append(f"{kind} here" if index == chunk else kind)
+    return marks
+
+
+class Asked(NamedTuple):
+    """An open question and what its reader has done about it so far."""
+
+    name: str
+    prediction: Prediction
+    picks: list[int]
+    options: tuple[Value, ...]
+    typed: str
+    complaint: str
+
+
+def open_question(asked: Asked, words: Words, values: Values, text: Text) -> dict[str, Any]:
+    """The card that takes the place of the step button."""
+    name, prediction = asked.name, asked.prediction
+    is_choice = prediction.kind == "choice"
+    labels = [
+        [option, words.plain(f"{name}.option.{option}", values) if is_choice else str(option)]
+        for option in asked.options
+    ]
+    return {
+        "kind": prediction.kind,
+        "id": name,
+        "text": drawn(words.filled(f"{name}.question", values)),
+        "how": text.named("learn_how", _how(prediction)),
+        "unit": text.named("learn_unit", prediction.unit) if prediction.unit else "",
+        "options": labels,
+        "picks": asked.picks,
+        "typed": asked.typed,
+        "complaint": asked.complaint,
+        "is_ready": bool(asked.picks),
+        "words": {word: text.named("learn_word", word) for word in CARD_WORDS},
+    }
+
+
+CARD_WORDS = ("commit", "skip", "skip_hint", "question", "your_order", "take_back", "answer")
+
+
+def _how(prediction: Prediction) -> str:
+    """Which sentence says what to do."""
+    if prediction.kind == "order":
+        return "order_among" if prediction.among is not None else "order_pool"
+    return prediction.kind
+
+
+def verdict(
+    question: str,
+    found: Grade | str,
+    *,
+    words: Words,
+    values: Values,
+    text: Text,
+) -> dict[str, Any]:
+    """What the engine did, beside what the reader said, and one sentence about this answer."""
+    asked = drawn(words.filled(f"{question}.question", values))
+    if not isinstance(found, Grade):
+        return {"kind": "skipped", "asked": asked, "title": text("learn.skipped"), "sentence": []}
+    filled = {**values, "answer": found.answer, "given": found.given}
+    shown = {
+        "answer": _shown(question, found.answer, words, values),
+        "given": _shown(question, found.given, words, values),
+    }
+    key = "learn.right" if found.is_right else "learn.wrong"
+    return {
+        "kind": "right" if found.is_right else "wrong",
+        "asked": asked,
+        "title": text(key, **shown),
+        "sentence": drawn(words.filled(found.text, filled)),
+    }
+
+
+def _shown(question: str, value: Value, words: Words, values: Values) -> str:
+    """An option by its text, blocks as a list, anything else as it is."""
+    option = f"{question}.option.{value}"
+    if isinstance(value, str) and option in words.texts:
+        return words.plain(option, values)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def badges(
+    loaded: LoadedLesson, shown: set[str], *, words: Words, values: Values, text: Text
+) -> list[dict[str, Any]]:
+    """What changed after 0.17.1, with a switch where a run shows it."""
+    return [
+        {
+            "id": badge.id,
+            "title": text("learn.changed", since=badge.since, change=badge.change),
+            "text": drawn(words.filled(f"badge.{badge.id}", values)),
+            "url": thread_url(badge.change),
+            "switch": _switch(badge, shown, text),
+        }
+        for badge in loaded.lesson.badges
+    ]
+
+
+def _switch(badge: Badge, shown: set[str], text: Text) -> dict[str, Any] | None:
+    if badge.scenario is None:
+        return None
+    is_on = badge.id in shown
+    return {"is_on": is_on, "word": text("learn.later_off" if is_on else "learn.later_on")}
+
+
+def ending(loaded: LoadedLesson, answers: Mapping[str, Grade | str], text: Text) -> dict[str, Any]:
+    """What stands behind the last text: the sum, the real source, where people asked."""
+    lesson = loaded.lesson
+    grades = [found for found in answers.values() if isinstance(found, Grade)]
+    num_right = sum(found.is_right for found in grades)
+    return {
+        "sum": text("learn.sum", right=num_right, of=len(lesson.predictions)),
+        "sources_title": text("learn.sources"),
+        "sources": [
+            [f"{source.function}", SOURCE_URL + source.file, source.file]
+            for source in lesson.sources
+        ],
+        "threads_title": text("learn.threads") if lesson.threads else "",
+        "threads": [[reference, thread_url(reference)] for reference in lesson.threads],
+        "questions_title": text("learn.questions") if lesson.answers else "",
+        "questions": [text.named("asked", str(number)) for number in lesson.answers],
+    }

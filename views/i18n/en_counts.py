@@ -1,0 +1,13 @@
+"""Counted things and lists of them, as parts of other sentences: their words in English."""
+
+MESSAGES: dict[str, str] = {
+    # Counts
+    "count.steps.one": "{n} step",
+    "count.steps.other": "{n} steps",
+    "count.requests.one": "{n} request",
+    "count.requests.other": "{n} requests",
+    "count.tokens.one": "{n} token",
+    "count.tokens.other": "{n} tokens",
+    # Lists
+    "list.long": "{head} … {tail} ({n})",
+}

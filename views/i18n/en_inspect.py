@@ -1,0 +1,36 @@
+"""The page on trace files: its words in English."""
+
+MESSAGES: dict[str, str] = {
+    "inspect.page": "Inspect",
+    "inspect.open": "Open a trace file",
+    "inspect.open_another": "Open another",
+    "inspect.drop": "or drop one anywhere on this page: .jsonl or .jsonl.gz, up to {most} MiB as it travels and {unfolded} MiB unpacked. It is kept in memory for this page and nowhere else.",
+    "inspect.invitation": "A run that somebody saved, with everything on the stage: every step, every block, why a request missed. Files that are cut off or half broken open as far as they can be read.",
+    "inspect.example": "Look at an example",
+    "inspect.reading": "Reading the file …",
+    "inspect.unreadable": "The browser could not read this file.",
+    "inspect.problem": "Not all of it",
+    "inspect.events.one": "{n:,} event",
+    "inspect.events.other": "{n:,} events",
+    "inspect.pool": "{num_blocks:,} blocks of {block_size:,} tokens",
+    "inspect.scripted": "scripted tokens, no model",
+    "inspect.link": "This link is about the file “{name}”, which only its owner has: open it here, and the page goes to that moment.",
+    "inspect.other_file": "The link was about “{name}”; this is another file, shown from its beginning.",
+    # What can be wrong with an upload
+    "inspect.not_sent": "The file did not arrive as it was sent: open it again.",
+    "inspect.packed_too_large": "The file takes more than {most:,} bytes as it travels: cut it into shorter runs.",
+    "inspect.cut": "The file has {size:,} bytes, too many to be sent whole, so only its beginning was read: {problem}",
+    "inspect.settings": "The settings of this run are not understood: {problem}",
+    "inspect.too_many_blocks": "This run has a pool of {n:,} blocks, and {most:,} is the most that can be drawn.",
+    "inspect.rows_refused": "{problem}; the requests before it were run.",
+    "inspect.mooncake": "A Mooncake trace has lengths and block hashes, no run: its first {run} of {rows:,} requests (at most {most}) were run here on the scripted engine. A block of {tokens} tokens became one of {block_size}, a second became a step, and the pool of {num_blocks:,} blocks is our choice.",
+    # Downloads
+    "inspect.download": "Download",
+    "inspect.from_playground": "The playground's run",
+    "inspect.from_file": "The opened file, as far as it was read",
+    "inspect.no_run": "The playground has no run yet.",
+    "inspect.trace_file": "Trace file (.jsonl.gz)",
+    "inspect.perfetto_file": "Perfetto (.json)",
+    "inspect.trace_hint": "Everything that happened, event by event. This page opens it again.",
+    "inspect.perfetto_hint": "Slices and counters over time, for ui.perfetto.dev or chrome://tracing: steps, requests, blocks. Real times where the run has them, else a millisecond a step.",
+}

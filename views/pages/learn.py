@@ -1,0 +1,59 @@
+"""Lessons: the list of them, or the one that is read, with the stage beside its prose."""
+
+from functools import partial
+
+import streamlit as st
+
+from views import session, studying
+from views.components.piece import piece
+from views.figures.moment import Moment
+from views.figures.syllabus import syllabus
+from views.pages.frame import framed
+from views.runs import Run
+from views.text import Text
+from views.theme import PAGE_STYLE
+from views.widgets.lesson import lesson
+from views.widgets.notices import notices
+from views.widgets.stage import stage
+
+
+def render() -> None:
+    session.enter(session.LEARN)
+    framed(_page, session.text())
+
+
+def _page() -> None:
+    st.html(PAGE_STYLE)
+    session.settle()
+    session.prepare_lesson()
+    if session.choices().study is None:
+        _syllabus()
+    else:
+        _lesson()
+
+
+def _syllabus() -> None:
+    text = session.text()
+    st.markdown(f"## {text('learn.page')}")
+    st.caption(text("learn.lead"))
+    notices()
+    payload = syllabus(studying.syllabus(), session.choices().done, text)
+    piece("syllabus", payload, on_lesson_change=partial(session.note, "syllabus", "lesson"))
+
+
+@st.fragment(key="lesson")
+def _lesson() -> None:
+    def draw() -> None:
+        if session.settle():
+            st.rerun()
+        run = session.lesson_run()
+        if run is not None:
+            stage(run, prose=_prose)
+
+    framed(draw, session.text())
+
+
+def _prose(_: Run, moment: Moment, text: Text) -> None:
+    study = session.choices().study
+    if study is not None:
+        lesson(study, moment, text)

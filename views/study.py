@@ -1,0 +1,224 @@
+"""A lesson being read: where its reader is, what was asked, and how far the run may be seen.
+
+Nothing here knows a page. While a question is open the run ends, for its reader, at the moment the
+question is about: whatever else is on the stage cannot give the answer away.
+"""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from engine.errors import PagewalkError
+from engine.trace.per_trace import OnePerTrace
+from engine.trace.state import Cursor
+from engine.trace.trace import Trace
+from lessons.errors import FactError
+from lessons.grading import Grade, choices_of, grade
+from lessons.library import LoadedLesson
+from lessons.schema import Chunk, Prediction
+from views.drafts import any_number
+from views.text import Text
+
+SKIPPED = "skipped"
+_MOTIONS = itertools.count(1)  # in this process, so that a page plays each of them once
+
+
+class Motion(NamedTuple):
+    """The stage shall play to this place; every motion has another number."""
+
+    number: int
+    to: Cursor
+
+
+@dataclass
+class Study:
+    """One visitor in one lesson. `chunk` is the index of the text that is read."""
+
+    loaded: LoadedLesson
+    chunk: int = 0
+    answers: dict[str, Grade | str] = field(default_factory=dict)  # question -> grade or SKIPPED
+    picks: list[int] = field(default_factory=list)  # blocks clicked for the open question
+    typed: str = ""  # a number that was not one, as it stands in the field
+    complaint: str = ""
+    own: dict[str, Trace] = field(default_factory=dict)  # scenario -> the run of a changed one
+    variants: set[str] = field(default_factory=set)  # badges whose later behaviour is shown
+    motion: Motion | None = None
+    is_over: bool = False  # the last text was left: the page sums up
+
+    # Where the reader is ----------------------------------------------------------------------
+
+    @property
+    def here(self) -> Chunk:
+        return self.loaded.lesson.chunks[self.chunk]
+
+    @property
+    def traces(self) -> Mapping[str, Trace]:
+        """Scenario -> its run: the recorded one, or the reader's own."""
+        return {**self.loaded.traces, **self.own}
+
+    @property
+    def scenario(self) -> str:
+        return self._shown(self.loaded.lesson.scenario_of_chunk(self.here))
+
+    def _shown(self, scenario: str) -> str:
+        """The run with the later behaviour, where its reader switched to it."""
+        for badge in self.loaded.lesson.badges:
+            if badge.id in self.variants and badge.instead_of == scenario and badge.scenario:
+                return badge.scenario
+        return scenario
+
+    def place(self, text: str) -> Cursor:
+        """A place in the run that is shown; its end where a changed run has no such place."""
+        trace = self.traces[self.scenario]
+        return self._place_in(trace, text)
+
+    def _place_in(self, trace: Trace, text: str) -> Cursor:
+        try:
+            return self.loaded.place(self.here, text, {**self.traces, self._told: trace})
+        except FactError:
+            return trace.last
+
+    @property
+    def _told(self) -> str:
+        """The scenario of which the chunk speaks, whichever is shown."""
+        return self.loaded.lesson.scenario_of_chunk(self.here)
+
+    # The question -----------------------------------------------------------------------------
+
+    @property
+    def question(self) -> str | None:
+        """The one that this text asks, answered or not."""
+        return self.here.predict
+
+    @property
+    def prediction(self) -> Prediction | None:
+        return self.loaded.lesson.predictions[self.question] if self.question else None
+
+    @property
+    def is_open(self) -> bool:
+        return self.question is not None and self.question not in self.answers and not self.is_over
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        """Names of a choice, or blocks to be put in order; none where they are clicked."""
+        assert self.question is not None
+        try:
+            return choices_of(self.loaded.lesson, self.question, self.traces)
+        except FactError:
+            return ()
+
+    def pick(self, block_id: int) -> None:
+        """A block was clicked: the answer, or one more of an order; a second click takes it back."""
+        if not self.is_open or self.prediction is None:
+            return
+        if self.prediction.kind == "block":
+            self.picks = [] if self.picks == [block_id] else [block_id]
+        elif self.prediction.kind == "order":
+            if block_id in self.picks:
+                self.picks.remove(block_id)
+            else:
+                self.picks.append(block_id)
+
+    def answer(self, given: Any, text: Text) -> None:
+        """Commit. `given` is what was typed or chosen; clicked blocks are known already."""
+        self.complaint = ""
+        if not self.is_open or self.question is None or self.prediction is None:
+            return
+        try:
+            value = self._value(given, self.prediction, text)
+            found = grade(self.loaded.lesson, self.question, value, self.traces)
+        except FactError as error:
+            self.complaint = text("learn.no_answer", reason=str(error))
+            return
+        except PagewalkError as error:
+            self.typed, self.complaint = str(given), str(error)
+            return
+        self.answers[self.question] = found
+        self._go_on_looking()
+
+    def _value(self, given: Any, prediction: Prediction, text: Text) -> Any:
+        if prediction.kind == "number":
+            number = any_number(text("learn.answer"), str(given).strip().rstrip("%"), text)
+            return int(number) if number == int(number) else number
+        if prediction.kind == "choice":
+            return str(given)
+        return self.picks[0] if prediction.kind == "block" else list(self.picks)
+
+    def skip(self) -> None:
+        if self.is_open and self.question is not None:
+            self.answers[self.question] = SKIPPED
+            self.complaint = ""
+            self._go_on_looking()
+
+    def _go_on_looking(self) -> None:
+        """The stage plays to where the answer can be seen."""
+        self.picks, self.typed = [], ""
+        if self.prediction is not None and self.prediction.reveal:
+            self._move(self.place(self.prediction.reveal))
+
+    def _move(self, to: Cursor) -> None:
+        self.motion = Motion(next(_MOTIONS), to)
+
+    # Turning ----------------------------------------------------------------------------------
+
+    def turn(self, chunk: int) -> Cursor:
+        """Read another text; where the stage stands then. Behind the last one the lesson is over."""
+        chunks = self.loaded.lesson.chunks
+        before = self.scenario
+        self.is_over = chunk >= len(chunks)
+        self.chunk = max(0, min(chunk, len(chunks) - 1))
+        self.picks, self.typed, self.complaint = [], "", ""
+        if self.is_over:
+            return self.traces[self.scenario].last
+        at = self.place(self.here.at)
+        if self.here.play_from is None or self.scenario != before:
+            return at
+        self._move(at)
+        return self.place(self.here.play_from)
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        try:
+            return self.loaded.selection(self.here, self.traces)
+        except FactError:
+            return {}
+
+    # How far the run may be seen ----------------------------------------------------------------
+
+    @property
+    def horizon(self) -> Cursor:
+        """The moment of the next question that is not answered, in the run that is shown."""
+        lesson, trace = self.loaded.lesson, self.traces[self.scenario]
+        if self.is_over:
+            return trace.last
+        here = self._place_in(trace, self.here.at)
+        if self.is_open:
+            return here
+        for chunk in lesson.chunks[self.chunk + 1 :]:
+            is_same = self._shown(lesson.scenario_of_chunk(chunk)) == self.scenario
+            if is_same and chunk.predict is not None and chunk.predict not in self.answers:
+                ahead = self._place_in(trace, chunk.at)
+                seen = self.motion.to if self.motion else here
+                return max(ahead, here, seen, key=trace.position)
+        return trace.last
+
+    @property
+    def visible(self) -> Trace:
+        return beginning_of(self.traces[self.scenario], self.horizon)
+
+
+_BEGINNINGS: OnePerTrace[dict[int, Trace]] = OnePerTrace(lambda _: {})
+
+
+def beginning_of(trace: Trace, cursor: Cursor) -> Trace:
+    """The run as it was known at `cursor`; the same object for everybody who asks."""
+    position = trace.position(cursor)
+    if position == trace.num_positions - 1:
+        return trace
+    known = _BEGINNINGS.of(trace)
+    if position not in known:
+        part = Trace(trace.header)
+        part.extend(trace.events_before(cursor))
+        known[position] = part
+    return known[position]

@@ -1,0 +1,93 @@
+"""The prose beside the stage: one text of a lesson, its question, the way on."""
+
+from functools import partial
+from typing import Any
+
+from views import session, studying
+from views.components.piece import piece
+from views.figures.lesson import (
+    Asked,
+    badges,
+    drawn,
+    ending,
+    lesson_head,
+    open_question,
+    progress,
+    verdict,
+)
+from views.figures.moment import Moment
+from views.figures.selection import lit
+from views.study import Study
+from views.text import Text
+
+SENDS = (
+    "answered",
+    "later",
+    "left_lesson",
+    "lesson",
+    "picked",
+    "selected",
+    "skipped",
+    "turned",
+)
+
+
+def lesson(study: Study, moment: Moment, text: Text) -> None:
+    payload = lesson_payload(study, text) | {"lit": lit(moment.state, session.choices().selection)}
+    sent = {f"on_{what}_change": partial(session.note, "lesson", what) for what in SENDS}
+    piece("lesson", payload, **sent)
+
+
+def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
+    loaded, here = study.loaded, study.here
+    words, values = loaded.words(text.language), loaded.values(study.traces)
+    found = study.answers.get(study.question) if study.question else None
+    question = None
+    if study.is_open and study.question and study.prediction:
+        asked = Asked(
+            study.question,
+            study.prediction,
+            list(study.picks),
+            study.options,
+            study.typed,
+            study.complaint,
+        )
+        question = open_question(asked, words, values, text)
+    told = None
+    if found is not None and not study.is_over and study.question:
+        told = verdict(study.question, found, words=words, values=values, text=text)
+    return {
+        "page": f"{loaded.name}/{study.chunk}/{study.is_over}",
+        "index": study.chunk + study.is_over,
+        "head": lesson_head(loaded, words, text),
+        "marks": progress(loaded, -1 if study.is_over else study.chunk, study.answers),
+        "mark_words": {name: text.named("learn_mark", name) for name in MARKS},
+        "reach": studying.reach(study),
+        "text": [] if study.is_over else drawn(words.filled(here.id, values)),
+        "question": question,
+        "verdict": told,
+        "badges": badges(loaded, study.variants, words=words, values=values, text=text),
+        "ending": ending(loaded, study.answers, text) if study.is_over else None,
+        "next": _next(study, text),
+        "words": {name: text.named("learn_word", name) for name in WORDS},
+    }
+
+
+MARKS = ("asks", "text", "right", "wrong", "skipped")
+WORDS = ("back", "back_hint", "leave", "mark", "marks")
+
+
+def _next(study: Study, text: Text) -> dict[str, Any]:
+    """The button that goes on; while a question is open it says so instead."""
+    if study.is_over:
+        following = studying.after(study.loaded)
+        if following is None:
+            return {"word": text("learn.last"), "hint": "", "off": True}
+        title = following.words(text.language).plain("title", {})
+        word = text("learn.next_lesson", n=following.lesson.number, title=title)
+        return {"word": word, "hint": text("learn.next_hint"), "lesson": following.name}
+    if study.is_open:
+        return {"word": text("learn.answer_first"), "hint": text("learn.answer_hint"), "off": True}
+    is_last = study.chunk == len(study.loaded.lesson.chunks) - 1
+    key = "learn.finish" if is_last else "learn.next"
+    return {"word": text(key), "hint": text("learn.next_hint")}
