@@ -111,6 +111,12 @@ def recomputed_hash(trace: Trace, *, request: str, index: int) -> str:
     return hash_block(algorithm, bytes.fromhex(parent) if parent else first, tokens, keys).hex()
 
 
+def extra_keys_of_block(trace: Trace, *, request: str, index: int) -> tuple[str, ...]:
+    """What besides tokens goes into the hash of the request's block `index`; () for nothing."""
+    added = request_at(trace, request, "end").added
+    return extra_keys(index, lora_name=added.lora_name, cache_salt=added.cache_salt) or ()
+
+
 def none_hash_of_run(trace: Trace) -> str:
     """NONE_HASH, the parent of every first block, in hexadecimal."""
     config = state_at(trace, "start").config

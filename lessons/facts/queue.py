@@ -50,6 +50,12 @@ def usage(trace: Trace, *, at: str) -> float:
     return state_at(trace, at).usage
 
 
+def used_share_of_all_blocks(trace: Trace, *, at: str) -> float:
+    """The usage as one would have it with the null block in the denominator, 0 to 1."""
+    state = state_at(trace, at)
+    return state.num_used_blocks / state.num_blocks
+
+
 def ref_cnt(trace: Trace, *, block: int, at: str) -> int:
     """How many tables hold the block."""
     found = state_at(trace, at).blocks.get(block)

@@ -1,7 +1,7 @@
 """Blocks and tables: who holds what, where a token lives, how much of it is empty."""
 
 from engine.trace.entries import RequestState
-from engine.trace.events import BlocksTaken
+from engine.trace.events import BlocksTaken, HolesMade
 from engine.trace.state import NULL_BLOCK_ID, State
 from engine.trace.trace import Trace
 from lessons.errors import FactError
@@ -120,6 +120,37 @@ def steps_of_taking(trace: Trace, *, request: str) -> tuple[int, ...]:
     return tuple(steps)
 
 
+def holes_made(trace: Trace, *, request: str, step: int | None = None) -> tuple[int, ...]:
+    """The blocks that left the request's window and became the null block; in one step, or ever."""
+    return tuple(
+        id_ for _, event in events_of(trace, HolesMade, request, step) for id_ in event.block_ids
+    )
+
+
+def nth_hole(trace: Trace, *, request: str, nth: int) -> int:
+    """The first (nth = 1), second, .. block that left the request's window."""
+    holes = holes_made(trace, request=request)
+    if nth > len(holes):
+        raise FactError(f"{len(holes)} blocks leave the window of {request} in this run")
+    return holes[nth - 1]
+
+
+def window_of_group(trace: Trace, *, group: int) -> int:
+    """The window of a sliding-window group, in tokens."""
+    window = state_at(trace, "start").groups[group].get("window")
+    if window is None:
+        raise FactError(f"group {group} has no window")
+    return int(window)
+
+
+def step_of_hole(trace: Trace, *, request: str, block: int) -> int:
+    """The step, counted from 0, in which this block's place in the table became the null block."""
+    for happening, event in events_of(trace, HolesMade, request):
+        if block in event.block_ids:
+            return happening.step
+    raise FactError(f"block {block} never leaves the window of {request} in this run")
+
+
 def num_tokens(trace: Trace, *, request: str, at: str) -> int:
     """Prompt and outputs of the request that are known at a place."""
     return request_at(trace, request, at).num_tokens
@@ -177,9 +208,7 @@ def setting(trace: Trace, *, name: str) -> int | bool | str | None:
 def num_table_entries(trace: Trace, *, at: str) -> int:
     """The lengths of all block tables added up: the blocks that would be in use without sharing."""
     requests = state_at(trace, at).requests.values()
-    return sum(
-        id_ != NULL_BLOCK_ID for r in requests for table in r.block_tables for id_ in table
-    )
+    return sum(id_ != NULL_BLOCK_ID for r in requests for table in r.block_tables for id_ in table)
 
 
 def num_slots(trace: Trace) -> int:
