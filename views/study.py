@@ -5,11 +5,12 @@ question is about: whatever else is on the stage cannot give the answer away.
 """
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from engine.errors import PagewalkError
+from engine.errors import ConfigError, PagewalkError
 from engine.trace.per_trace import OnePerTrace
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
@@ -18,7 +19,7 @@ from lessons.grading import Grade, choices_of, grade
 from lessons.library import LoadedLesson
 from lessons.schema import Chunk, Prediction
 from views.drafts import any_number
-from views.text import Text
+from views.text import Text, quoted
 
 SKIPPED = "skipped"
 _MOTIONS = itertools.count(1)  # in this process, so that a page plays each of them once
@@ -140,9 +141,13 @@ class Study:
     def _value(self, given: Any, prediction: Prediction, text: Text) -> Any:
         if prediction.kind == "number":
             number = any_number(text("learn.answer"), str(given).strip().rstrip("%"), text)
+            if not math.isfinite(number):
+                raise ConfigError(text("learn.not_finite", given=quoted(str(given))))
             return int(number) if number == int(number) else number
         if prediction.kind == "choice":
             return str(given)
+        if not self.picks:
+            raise ConfigError(text("learn.nothing_clicked"))
         return self.picks[0] if prediction.kind == "block" else list(self.picks)
 
     def skip(self) -> None:

@@ -87,10 +87,15 @@ def read_link(chosen: Choices, params: Mapping[str, str]) -> None:
         return
     chosen.study = Study(loaded)
     given, last = params.get("chunk", "1"), len(loaded.lesson.chunks)
-    is_there = given.isascii() and given.isdecimal() and 1 <= int(given[:6]) <= last
+    is_there = (
+        len(given) < MAX_DIGITS
+        and given.isascii()
+        and given.isdecimal()
+        and 1 <= int(given) <= last
+    )
+    _turn_to(chosen, int(given) - 1 if is_there else 0)
     if not is_there:
         chosen.say_also(text("learn.no_chunk", given=quoted(given), last=last))
-    _turn_to(chosen, int(given[:6]) - 1 if is_there else 0)
 
 
 # What the stage shows -----------------------------------------------------------------------------

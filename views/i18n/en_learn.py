@@ -22,6 +22,8 @@ MESSAGES: dict[str, str] = {
     "learn.answer_hint": "The run goes on once you have predicted what it does, or skipped the question",
     "learn.answer": "Your answer",
     "learn.no_answer": "This run does not hold the answer: {reason}. Skip the question.",
+    "learn.not_finite": "{given} is not a number that one can reach: type another one.",
+    "learn.nothing_clicked": "No block is clicked yet: click one in the pool.",
     "learn.right": "Right: {answer}",
     "learn.wrong": "You said {given}; the engine did {answer}",
     "learn.skipped": "Skipped. Watch what the engine does.",

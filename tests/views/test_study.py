@@ -1,0 +1,178 @@
+"""Reading a lesson: what is asked, what an answer is worth, and how far the run may be seen."""
+
+import pytest
+
+from engine.trace.state import Cursor
+from lessons.grading import Grade
+from lessons.library import load_lesson
+from views.choices import Choices
+from views.study import SKIPPED, Study
+from views.studying import ACTIONS, done_code, find, reach, read_done, read_link, show, syllabus
+from views.text import Text
+
+TEXT = Text("en")
+
+
+@pytest.fixture
+def study() -> Study:
+    """Lesson 6: how many blocks does a prompt of 15 letters get?"""
+    return Study(load_lesson("6"))
+
+
+def test_while_a_question_is_open_the_run_ends_at_its_moment(study):
+    study.turn(0)
+    assert study.is_open
+    assert study.visible.num_positions - 1 == study.visible.position(study.place(study.here.at))
+    state = study.visible.at(study.visible.last)
+    assert not any(block.ref_cnt for id_, block in state.blocks.items() if id_)
+
+
+def test_a_right_answer_is_graded_by_the_engine_and_the_run_goes_on(study):
+    study.turn(0)
+    study.answer(" 4 ", TEXT)
+    found = study.answers["blocks"]
+    assert isinstance(found, Grade)
+    assert (found.is_right, found.answer) == (True, 4)
+    assert study.motion is not None
+    assert study.visible.position(study.motion.to) > study.visible.position(Cursor(0, 1))
+
+
+def test_a_wrong_answer_gets_the_sentence_of_its_own_mistake(study):
+    study.turn(0)
+    study.answer("3", TEXT)
+    found = study.answers["blocks"]
+    assert isinstance(found, Grade)
+    assert (found.is_right, found.text) == (False, "blocks.wrong.rounded_down")
+
+
+@pytest.mark.parametrize("given", ["", "four", "nan", "1e999", "4 blocks", "٤٤x"])
+def test_what_is_no_number_gets_a_sentence_and_the_question_stays_open(study, given):
+    study.turn(0)
+    study.answer(given, TEXT)
+    assert study.is_open
+    assert study.complaint
+    assert study.typed == given
+
+
+def test_a_block_is_clicked_and_a_second_click_takes_it_back(study):
+    study.turn(1)
+    study.pick(7)
+    study.pick(4)
+    assert study.picks == [4]
+    study.pick(4)
+    assert study.picks == []
+    study.answer(None, TEXT)
+    assert study.is_open, "nothing was clicked"
+    study.pick(4)
+    study.answer(None, TEXT)
+    assert study.answers["last_block"].is_right
+
+
+def test_blocks_are_put_in_order():
+    study = Study(load_lesson("10"))
+    index = next(
+        i for i, chunk in enumerate(study.loaded.lesson.chunks) if chunk.predict == "freed"
+    )
+    study.turn(index)
+    for block_id in (3, 4, 5):
+        study.pick(block_id)
+    assert study.picks == [3, 4, 5]
+    study.answer(None, TEXT)
+    found = study.answers["freed"]
+    assert (found.is_right, found.answer, found.text) == (False, (5, 4, 3), "freed.wrong.forward")
+
+
+def test_a_skipped_question_shows_what_the_engine_does(study):
+    study.turn(0)
+    study.skip()
+    assert study.answers == {"blocks": SKIPPED}
+    assert not study.is_open
+    assert study.motion is not None
+
+
+def test_nobody_turns_past_a_question_that_is_open(study):
+    chosen = Choices(study=study)
+    study.turn(0)
+    assert reach(study) == 0
+    ACTIONS["turned"](chosen, None, 1)
+    assert study.chunk == 0
+    ACTIONS["skipped"](chosen, None, "blocks")
+    ACTIONS["turned"](chosen, None, 1)
+    assert study.chunk == 1
+
+
+def test_every_lesson_can_be_read_to_its_end_by_skipping():
+    for loaded in syllabus():
+        chosen = Choices()
+        ACTIONS["lesson"](chosen, None, loaded.name)
+        study = chosen.study
+        assert study is not None
+        for index in range(len(loaded.lesson.chunks)):
+            assert study.chunk == index
+            begun = show(chosen)
+            assert begun is not None
+            assert begun.trace.clamp(chosen.cursor) == chosen.cursor
+            if study.is_open:
+                ACTIONS["skipped"](chosen, None, "")
+            ACTIONS["turned"](chosen, None, index + 1)
+        assert study.is_over
+        assert chosen.done == {loaded.lesson.number}
+
+
+def test_the_engines_own_answers_are_right_in_every_lesson():
+    from lessons.grading import answer_of
+
+    for loaded in syllabus():
+        study = Study(loaded)
+        for index, chunk in enumerate(loaded.lesson.chunks):
+            study.turn(index)
+            if chunk.predict is None:
+                continue
+            prediction = loaded.lesson.predictions[chunk.predict]
+            answer = answer_of(loaded.lesson, chunk.predict, study.traces)
+            if prediction.kind == "block":
+                study.pick(answer)
+            elif prediction.kind == "order":
+                for block_id in answer:
+                    study.pick(block_id)
+            study.answer(str(answer), TEXT)
+            found = study.answers.get(chunk.predict)
+            assert isinstance(found, Grade), (loaded.name, chunk.predict, study.complaint)
+            assert found.is_right, (loaded.name, chunk.predict)
+
+
+# The link -----------------------------------------------------------------------------------------
+
+
+def test_a_link_brings_a_reader_back_to_a_text_and_to_what_is_done():
+    chosen = Choices()
+    read_link(chosen, {"lesson": "06-prefill", "chunk": "3", "done": done_code({6, 10})})
+    assert chosen.study is not None
+    assert chosen.study.here.id == "taken"
+    assert chosen.done == {6, 10}
+    assert show(chosen).link["chunk"] == "3"
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "99", "1000000000000", "x", "", "٣"])
+def test_a_text_that_is_not_there_gets_a_sentence(given):
+    chosen = Choices()
+    read_link(chosen, {"lesson": "6", "chunk": given})
+    assert chosen.study.chunk == 0
+    assert "which has 8" in chosen.notices["note"]
+
+
+def test_a_lesson_that_is_not_there_gets_a_sentence():
+    chosen = Choices()
+    read_link(chosen, {"lesson": "<b>99</b>"})
+    assert chosen.study is None
+    assert "<b>99</b>" in chosen.notices["note"]
+
+
+@pytest.mark.parametrize("code", ["", "xyz", "-1", "0", "__", "ffffffffffffffffffff"])
+def test_a_progress_that_is_none_does_no_harm(code):
+    assert read_done(code) <= {each.lesson.number for each in syllabus()}
+
+
+def test_a_lesson_is_found_by_its_number_or_its_name():
+    assert find("6") is find("06-prefill")
+    assert find("06") is None
