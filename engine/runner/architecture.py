@@ -37,7 +37,7 @@ TRIED = (
 ONE_REQUEST_ROPES = ("dynamic", "longrope")  # scaled by the longest sequence of the whole batch
 TRIAL_TOKENS = 24
 TRIAL_BLOCK_SIZE = 4
-TOLERANCES = {torch.float32: 1e-3, torch.bfloat16: 0.2, torch.float16: 0.05}  # rms, see _judge
+TOLERANCES = {torch.float32: 1e-3, torch.bfloat16: 0.2, torch.float16: 0.05}  # of `deviation`
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,12 @@ def _one_sequence(device: torch.device) -> GroupBatch:
     )
 
 
+def deviation(logits: Tensor, expected: Tensor) -> float:
+    """Root mean square error in standard deviations of `expected`; see TOLERANCES."""
+    scale = float(expected.float().std()) or 1.0
+    return float((logits.float() - expected.float()).square().mean().sqrt()) / scale
+
+
 def _judge(model: Any, trial: Trial, expected: Tensor, logits: Tensor) -> AttentionShape:
     num_layers = model.config.num_hidden_layers
     if sorted(trial.windows) != list(range(num_layers)):
@@ -164,8 +170,7 @@ def _judge(model: Any, trial: Trial, expected: Tensor, logits: Tensor) -> Attent
         )
     if len(trial.shapes) != 1:
         raise ConfigError(f"layers with different KV heads {trial.shapes} are not supported")
-    scale = float(expected.float().std()) or 1.0
-    error = float((logits.float() - expected.float()).square().mean().sqrt()) / scale
+    error = deviation(logits, expected)
     tolerance = TOLERANCES[expected.dtype]
     if not error <= tolerance:
         raise ConfigError(

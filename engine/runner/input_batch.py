@@ -28,6 +28,11 @@ class InputBatch:
     sampling: tuple[ScheduledRequest, ...]  # whose rows `sample_rows` are
     groups: tuple[GroupBatch, ...]
 
+    @property
+    def is_lone_decode(self) -> bool:
+        """One token in all, and it samples."""
+        return len(self.sampling) == 1 == self.input_ids.shape[1]
+
 
 def build_input_batch(
     output: SchedulerOutput,

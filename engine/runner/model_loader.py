@@ -23,6 +23,7 @@ from engine.runner.fused_layers import fuse_layers
 from engine.runner.gguf_file import READ_ERRORS, converted_folder, file_identity
 from engine.runner.huge_pages import huge_pages_for_new_memory
 from engine.runner.model_folder import Progress, say_nothing
+from engine.runner.one_row import OneRowModel, one_row_model
 from engine.runner.packed_linear import TORCH, kernel_for, pack_linears
 from engine.runner.tokenizer import Tokenizer
 
@@ -47,6 +48,7 @@ class LoadedModel:
     eos_token_ids: tuple[int, ...]
     attention_backend: str
     linear_path: str  # how the linear layers are computed: packed_linear.py
+    one_row: OneRowModel | None  # the short way for a step of one row
 
     @property
     def dtype_name(self) -> str:
@@ -132,6 +134,7 @@ def assemble(
         eos_token_ids=_eos_token_ids(stock, config),
         attention_backend=choose_backend(device).name,
         linear_path=linear_path,
+        one_row=one_row_model(stock, answer, shape),
     )
 
 

@@ -12,6 +12,7 @@ from engine.errors import ConfigError
 from engine.runner import sampler
 from engine.runner.attention.backend import AttentionBackend, choose_backend
 from engine.runner.attention.plug import STEP_ARGUMENT, PagedStep
+from engine.runner.attention.reference import ReferenceAttention
 from engine.runner.detokenizer import Detokenizer
 from engine.runner.input_batch import InputBatch, build_input_batch
 from engine.runner.kv_cache import KVCacheLayout, allocate_kv_cache, tensors_by_layer
@@ -64,6 +65,7 @@ class ModelRunner:
         layers = range(loaded.num_layers)
         self.kinds = [(self.layout.group_of_layer(i), loaded.windows[i]) for i in layers]
         self.decode_path = self._find_decode_path()
+        self.one_row = loaded.one_row if self.backend.name == ReferenceAttention.name else None
         self.eos_token_ids = frozenset(loaded.eos_token_ids)
         self.vocab_size = loaded.vocab_size
         self.detokenizers: dict[str, Detokenizer] = {}
@@ -114,7 +116,12 @@ class ModelRunner:
             )
             for group_id, window in dict.fromkeys(self.kinds)
         }
-        step = PagedStep(self.backend, self.kv_caches, tuple(plans[kind] for kind in self.kinds))
+        by_layer = tuple(plans[kind] for kind in self.kinds)
+        if self.one_row is not None and batch.is_lone_decode:
+            position = batch.groups[0].seq_lens[0] - 1
+            lones = [plan.lone for plan in by_layer]
+            return self.one_row(batch.input_ids[0], position, self.kv_caches, lones)
+        step = PagedStep(self.backend, self.kv_caches, by_layer)
         outputs = self.loaded.model(
             input_ids=batch.input_ids,
             position_ids=batch.positions,

@@ -16,11 +16,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding, scaled_dot_product_attention
 
+from engine.runner.architecture import TOLERANCES, AttentionShape, StockAnswer, deviation
 from engine.runner.attention.plan import LoneDecode
 from engine.runner.fused_layers import FusedLayer, FusedNorm
 from engine.runner.packed_linear import PackedLinear
 
 KNOWN_MODELS = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM")
+TRIED_TOKENS = 8  # at loading
 POSITIONS_AT_ONCE = 1024  # whose cosines and sines are computed together, when first needed
 
 
@@ -28,7 +30,10 @@ class OneRowLayer:
     """The weights of one decoder layer."""
 
     def __init__(self, layer: FusedLayer) -> None:
-        self.norm, self.norm_again = layer.input_layernorm.of_row, layer.post_attention_layernorm.of_row
+        self.norm, self.norm_again = (
+            layer.input_layernorm.of_row,
+            layer.post_attention_layernorm.of_row,
+        )
         self.qkv, self.o = layer.qkv_proj.multiply, layer.o_proj.multiply
         self.gate_up, self.down = layer.gate_up_proj.multiply, layer.down_proj.multiply
         self.act = layer.act_fn.forward
@@ -42,7 +47,7 @@ class OneRowLayer:
         """`hidden` [1, hidden_size]; `turn` is cosine and signed sine, [head_size] both."""
         heads = self.qkv(self.norm(hidden)).view(-1, self.head_size)
         out = self._attend(heads, turn, kv_cache, lone)
-        hidden = self.o(out.reshape(hidden.shape[0], -1).to(hidden.dtype)).add_(hidden)
+        hidden = self.o(out.reshape(1, -1).to(hidden.dtype)).add_(hidden)
         size = self.intermediate_size
         both = self.gate_up(self.norm_again(hidden))
         gated = self.act(both.narrow(1, 0, size)).mul_(both.narrow(1, size, size))
@@ -123,5 +128,23 @@ def is_supported(model: Any) -> bool:
     )
 
 
-def one_row_model(model: Any) -> OneRowModel | None:
-    return OneRowModel(model) if is_supported(model) else None
+@torch.inference_mode()
+def one_row_model(model: Any, answer: StockAnswer, shape: AttentionShape) -> OneRowModel | None:
+    """The one-row form of `model`, if there is one and it says what the stock model said."""
+    if not is_supported(model):
+        return None
+    found = OneRowModel(model)
+    cache_shape = (2, TRIED_TOKENS, 1, shape.num_kv_heads, shape.head_size)
+    kv_caches = [torch.zeros(cache_shape, dtype=answer.logits.dtype) for _ in shape.windows]
+    rows = [
+        found(answer.input_ids[0, end - 1 : end], end - 1, kv_caches, _all_before(end, shape))
+        for end in range(1, TRIED_TOKENS + 1)
+    ]
+    expected = answer.logits[0, :TRIED_TOKENS]
+    is_right = deviation(torch.cat(rows), expected) <= TOLERANCES[expected.dtype]
+    return found if is_right else None
+
+
+def _all_before(end: int, shape: AttentionShape) -> list[LoneDecode]:
+    firsts = [0 if window is None else max(0, end - window) for window in shape.windows]
+    return [LoneDecode(end - 1, None, first, end - first) for first in firsts]
