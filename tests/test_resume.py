@@ -138,6 +138,9 @@ def test_the_past_is_there_at_once_and_grows_only_when_the_engine_has_caught_up(
     assert (back.branch_step, back.engine.step_index) == (6, 0)
     assert back.trace.num_events == ends[5]
     assert back.kv_shape(0) is None
+    assert back.pool_bytes == 24 * 4 * 2 * 2 * 2 * 8 * 4, (
+        "blocks, slots, layers, K V, heads, floats"
+    )
     for refused in (
         lambda: back.add_request("Hi", mode="raw"),
         lambda: back.abort("r0"),

@@ -3,6 +3,7 @@
 Read once, when the server starts. What is wrong there is said there, in one sentence for each.
 """
 
+import functools
 import os
 import re
 import threading
@@ -29,7 +30,7 @@ class Limits:
     max_sessions: int = 100  # at the same time
     max_pool_bytes: int = 512 << 20  # K and V of all runs of a session
     max_prompt_bytes: int = 64 << 10  # of one prompt, in UTF-8
-    max_trace_bytes: int = 64 << 20  # of a trace file that is opened, and of what it unfolds to
+    max_trace_bytes: int = 48 << 20  # of a trace file that is opened, unfolded
     max_run_bytes: int = Space().run_bytes  # of one saved run
     max_saved_bytes: int = Space().total_bytes  # of all saved runs
     max_saved_days: int = Space().days
@@ -93,6 +94,12 @@ def read_limits(environ: Mapping[str, str] = os.environ) -> Limits:
     if wrong:
         raise ConfigError(" ".join(wrong))
     return Limits(**read)  # type: ignore[arg-type]
+
+
+@functools.cache
+def server_limits() -> Limits:
+    """The limits of this process, read when somebody asks for the first time."""
+    return read_limits()
 
 
 def _number(name: str, given: str) -> int:

@@ -72,6 +72,7 @@ class LiveSource:
         self.rest = rest_of(self._course)
         self.model = model
         self.config = self._fit(config, plan)
+        self.pool_bytes = plan.pool_bytes(self.config.num_blocks)
         self._check_pool_bytes(plan)
         self.runner = ModelRunner(
             model,
@@ -120,12 +121,11 @@ class LiveSource:
         return EngineConfig.from_mapping({**mapping, "recompute_invalid_hits": True})
 
     def _check_pool_bytes(self, plan: KVCachePlan) -> None:
-        needed = plan.pool_bytes(self.config.num_blocks)
-        if needed > MAX_POOL_BYTES:
+        if self.pool_bytes > MAX_POOL_BYTES:
             most = MAX_POOL_BYTES // plan.bytes_per_block
             raise ConfigError(
                 f"num_blocks={self.config.num_blocks} of {self.config.block_size} tokens take "
-                f"{needed:,} bytes with this model, more than the {MAX_POOL_BYTES:,} allowed: "
+                f"{self.pool_bytes:,} bytes with this model, more than the {MAX_POOL_BYTES:,} allowed: "
                 f"lower num_blocks to {most}"
             )
 

@@ -47,6 +47,10 @@ class LiveRun(Source, Protocol):
         """Where this branch begins, as long as it still repeats what came before; else None."""
 
     @property
+    def pool_bytes(self) -> int:
+        """Of the tensors that hold K and V of all blocks; in proportion to block_size * num_blocks."""
+
+    @property
     def rest(self) -> "Rest | None":
         """What this branch repeats, to be saved with it; None for a run that is no branch."""
 

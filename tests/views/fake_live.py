@@ -20,6 +20,7 @@ from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 
 TEMPLATE = ("<|system|>", "You are a helpful assistant.", "<|user|>", "{}", "<|assistant|>")
+BYTES_PER_TOKEN = 1000  # letters have no K and V, but a page may ask what they would take
 ANSWER = b" This is an answer that never ends, "
 SPECIAL = {256: b"<|system|>", 257: b"<|user|>", 258: b"<|assistant|>"}
 
@@ -65,6 +66,7 @@ class LiveSource:
         self.config = config
         self._course = course or Course()
         self.rest = rest_of(self._course)
+        self.pool_bytes = BYTES_PER_TOKEN * config.block_size * config.num_blocks
         header = TraceHeader(config=config.to_mapping(), model=model)
         if recorded is not None:
             check_same(recorded.header, header)

@@ -8,7 +8,7 @@ import pytest
 from engine.config import EngineConfig
 from engine.errors import ConfigError
 from tests.source_tree import ROOT
-from views.limits import VARIABLES, Limits, Sessions, read_limits
+from views.limits import VARIABLES, Limits, Sessions, read_limits, server_limits
 from views.text import Text
 
 WORDS = Text()
@@ -39,6 +39,15 @@ def test_all_of_them_can_be_given(tmp_path):
     assert limits == Limits(tmp_path, 1, 2, 3, 4, 5, 6, 7)
     assert limits.runs == tmp_path / "runs"
     assert (limits.space.run_bytes, limits.space.total_bytes, limits.space.days) == (5, 6, 7)
+
+
+def test_they_are_read_once(monkeypatch):
+    server_limits.cache_clear()
+    monkeypatch.setenv("PAGEWALK_MAX_SESSIONS", "3")
+    assert server_limits().max_sessions == 3
+    monkeypatch.setenv("PAGEWALK_MAX_SESSIONS", "nonsense")
+    assert server_limits().max_sessions == 3
+    server_limits.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -118,9 +127,9 @@ def test_a_prompt_is_measured_in_bytes(given, num_bytes):
 
 
 def test_a_file_is_measured_before_it_is_read():
-    Limits().check_upload(64 << 20, WORDS)
-    with pytest.raises(ConfigError, match="has 67,108,865 bytes, and this server opens 67,108,864"):
-        Limits().check_upload((64 << 20) + 1, WORDS)
+    Limits().check_upload(48 << 20, WORDS)
+    with pytest.raises(ConfigError, match="has 50,331,649 bytes, and this server opens 50,331,648"):
+        Limits().check_upload((48 << 20) + 1, WORDS)
 
 
 def check_pool(num_blocks, held=0):
