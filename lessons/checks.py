@@ -2,7 +2,7 @@
 
     {check = "block_table", scenario = "main", request = "r1", at = "after_schedule of step 3"}
 
-`scenario` says which run is asked; everything else goes to the function of this name in `facts/`.
+`scenario` says which run is asked, `equals` makes a claim of it; everything else goes to the function of this name in `facts/`.
 A check knows no answer: it finds one, in the recorded run or in whatever the learner made of it.
 """
 
@@ -16,7 +16,7 @@ import msgspec
 
 from engine.trace.trace import Trace
 from lessons.errors import FactError, LessonError
-from lessons.facts import cache, queue, schedule, tables
+from lessons.facts import cache, memory, outside, queue, schedule, tables
 from lessons.places import why_not_a_place
 from lessons.schema import Call
 
@@ -25,6 +25,8 @@ MODULES: dict[str, ModuleType] = {
     "queue": queue,
     "cache": cache,
     "schedule": schedule,
+    "memory": memory,
+    "outside": outside,
 }
 Value = Any  # int, float, bool, str, None, or a tuple of these
 
@@ -68,6 +70,7 @@ class Check(NamedTuple):
     name: str
     scenario: str
     arguments: dict[str, Any]
+    equals: tuple[Value, ...] = ()  # one value: is it this? and the answer is yes or no
 
     def of(self, traces: Mapping[str, Trace]) -> Value:
         """What the check finds; FactError where this run does not hold what it asks about."""
@@ -75,15 +78,17 @@ class Check(NamedTuple):
 
     def of_trace(self, trace: Trace) -> Value:
         try:
-            return CHECKS[self.name](trace, **self.arguments)
+            found = CHECKS[self.name](trace, **self.arguments)
         except FactError as error:
             raise FactError(f"{self.name}: {error}") from error
+        return found == self.equals[0] if self.equals else found
 
 
 def parse_check(call: Call, scenario: str, place: str) -> Check:
     """`scenario` is asked where the call names none. LessonError begins with `place`."""
     arguments = dict(call)
     name, scenario = arguments.pop("check", None), arguments.pop("scenario", scenario)
+    claimed = arguments.pop("equals", None)
     if name not in CHECKS:
         close = difflib.get_close_matches(str(name), CHECKS, n=1)
         hint = f"did you mean {close[0]}?" if close else "lessons/README.md lists them all"
@@ -94,7 +99,9 @@ def parse_check(call: Call, scenario: str, place: str) -> Check:
         raise LessonError(f"{place}: check {name}: {error}; {signature_of(name)}") from error
     if "at" in arguments and (problem := why_not_a_place(arguments["at"])):
         raise LessonError(f"{place}: check {name}: {problem}")
-    return Check(name, scenario, msgspec.structs.asdict(built))
+    claimed = tuple(claimed) if isinstance(claimed, list) else claimed
+    equals = () if claimed is None else (claimed,)
+    return Check(name, scenario, msgspec.structs.asdict(built), equals)
 
 
 def signature_of(name: str) -> str:

@@ -1,5 +1,6 @@
 """A scenario of a lesson as a workload, and its run on the engine."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from engine.trace.header import TraceHeader
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, Workload, parse_workload, read_workload
 from lessons.errors import LessonError
-from lessons.schema import Lesson, Request, Scenario
+from lessons.schema import Lesson, Numbers, Request, Scenario
 from lessons.vocabulary import Vocabulary
 
 
@@ -76,8 +77,8 @@ def _mapping(folder: Path, scenario: Scenario, vocabulary: Vocabulary) -> dict[s
     for request in scenario.requests:
         fields = msgspec.to_builtins(request)
         fields["arrival_step"] = request.arrival_step
-        fields["prompt"] = vocabulary.encode(request.prompt)
-        fields["output"] = vocabulary.encode(request.output)
+        fields["prompt"] = _token_ids(request.prompt, vocabulary)
+        fields["output"] = _token_ids(request.output, vocabulary)
         requests.append(fields)
     mapping: dict[str, Any] = {
         "name": f"{folder.name}/{scenario.name}",
@@ -88,6 +89,12 @@ def _mapping(folder: Path, scenario: Scenario, vocabulary: Vocabulary) -> dict[s
     if scenario.max_steps is not None:
         mapping["max_steps"] = scenario.max_steps
     return mapping
+
+
+def _token_ids(given: str | Sequence[int] | Numbers, vocabulary: Vocabulary) -> tuple[int, ...]:
+    if isinstance(given, Numbers):
+        return tuple(range(given.first, given.first + given.count))
+    return vocabulary.encode(given)
 
 
 def run_script(script: Script) -> Trace:

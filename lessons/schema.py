@@ -23,7 +23,8 @@ REPOSITORIES = {
     "LMCache": "LMCache/LMCache",
 }
 
-Call = dict[str, Any]  # {check = NAME, scenario = NAME, and the check's own arguments}
+# {check = NAME, scenario = NAME, equals = VALUE, and the check's own arguments}
+Call = dict[str, Any]
 
 
 class Table(
@@ -32,12 +33,19 @@ class Table(
     """Base of all tables of the file."""
 
 
+class Numbers(Table, frozen=True, kw_only=True):
+    """Tokens of which only the number counts: first, first + 1, .."""
+
+    first: int
+    count: int
+
+
 class Request(Table, frozen=True, kw_only=True):
     """A request of a scripted run. Texts become tokens as the scenario's `tokens` says."""
 
     id: str
-    prompt: str | tuple[int, ...]
-    output: str | tuple[int, ...]  # what the script answers; its length is max_tokens
+    prompt: str | tuple[int, ...] | Numbers
+    output: str | tuple[int, ...] | Numbers  # what the script answers; its length is max_tokens
     arrival_step: int = 0
     cache_salt: str | None = None
     lora: str | int | None = None

@@ -179,7 +179,10 @@ def num_tokens_in_last_prompt_block(trace: Trace, *, request: str) -> int:
 
 
 def num_empty_slots(trace: Trace, *, at: str) -> int:
-    """Slots of held blocks without a token whose K and V are (or will be in this step) in them."""
+    """Slots of held blocks without a token whose K and V are there, or come in this step.
+
+    Ask after_schedule or after_update: in between, some of the step is not counted yet.
+    """
     state = state_at(trace, at)
     held = {
         id_

@@ -1,0 +1,73 @@
+"""A lesson's scenario as its reader changed it, run on the engine."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from engine.config import EngineConfig
+from engine.errors import ConfigError
+from engine.trace.trace import Trace
+from lessons.errors import LessonError
+from lessons.library import LoadedLesson
+from lessons.scenario import run_script, script_of, whole_scenario
+from lessons.schema import Request
+
+SETTINGS = ("block_size", "num_blocks", "max_num_batched_tokens", "max_num_seqs")
+MAX_TOKENS, MAX_BLOCKS = 2_000, 10_000  # of all prompts and outputs; nobody reads more than that
+
+
+class Change(NamedTuple):
+    """What stands in the form: whole numbers of the settings, texts of the requests by id."""
+
+    settings: Mapping[str, int] = {}
+    prompts: Mapping[str, str] = {}
+    outputs: Mapping[str, str] = {}
+
+
+def changeable(loaded: LoadedLesson, scenario: str) -> tuple[dict[str, int], tuple[Request, ...]]:
+    """The settings that the scenario has now, and the requests whose texts may be changed: none
+    where they are token ids, stand in a file, or go to the real model."""
+    whole = whole_scenario(loaded.lesson, scenario)
+    config = (
+        loaded.script(scenario).workload.config
+        if whole.requests or whole.workload
+        else EngineConfig.from_mapping(whole.config)
+    )
+    requests = tuple(each for each in whole.requests if isinstance(each.prompt, str))
+    return {name: getattr(config, name) for name in SETTINGS}, requests
+
+
+def run_changed(loaded: LoadedLesson, scenario: str, change: Change) -> Trace:
+    """The run of the changed scenario. ConfigError or LessonError says what cannot be."""
+    whole = whole_scenario(loaded.lesson, scenario)
+    config: dict[str, Any] = {**whole.config, **change.settings}
+    if config.get("num_blocks", 0) > MAX_BLOCKS:
+        raise ConfigError(f"num_blocks={config['num_blocks']}: a lesson shows at most {MAX_BLOCKS}")
+    requests = tuple(_changed(each, change) for each in whole.requests)
+    _check_size(requests)
+    own = msgspec.structs.replace(whole, config=config, requests=requests)
+    others = [each for each in loaded.lesson.scenarios if each.name != scenario]
+    lesson = msgspec.structs.replace(loaded.lesson, scenarios=(own, *others))
+    return run_script(script_of(lesson, scenario, loaded.folder))
+
+
+def _changed(request: Request, change: Change) -> Request:
+    return msgspec.structs.replace(
+        request,
+        prompt=change.prompts.get(request.id, request.prompt),
+        output=change.outputs.get(request.id, request.output),
+    )
+
+
+def _check_size(requests: Sequence[Request]) -> None:
+    for request in requests:
+        for name, text in (("prompt", request.prompt), ("output", request.output)):
+            if not text:
+                raise LessonError(f"the {name} of {request.id} is empty: write at least one letter")
+    num_tokens = sum(len(each.prompt) + len(each.output) for each in requests)
+    if num_tokens > MAX_TOKENS:
+        raise ConfigError(
+            f"the texts have {num_tokens} tokens together, and a lesson shows at most {MAX_TOKENS}: "
+            f"shorten them"
+        )
