@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from bench import workloads
+from bench.floor import Floor, read_bandwidth_gb_s
 from bench.measure import Timing, alternating_medians, print_table, rounded
 from bench.pagewalk import Pagewalk
 from bench.references import (
@@ -17,6 +18,7 @@ from bench.references import (
     time_generate_batch,
 )
 from bench.vllm_run import run_vllm
+from engine.runner.packed_linear import weight_bytes
 
 BATCHES = (1, 8, 32)
 
@@ -30,12 +32,16 @@ class ModelBench:
         self, model: str | None, *, dtype: str, num_threads: int, size: workloads.Size
     ) -> None:
         torch.set_num_threads(num_threads)
+        bandwidth_gb_s = read_bandwidth_gb_s()  # first, while the machine holds nothing else
+        print(f"Memory is read at {rounded(bandwidth_gb_s)} GB/s with {num_threads} threads")
         self.dtype = dtype
         self.size = size
         self.num_threads = num_threads
         self.folder = model or default_model_folder()
         stock = load_stock_model(self.folder, getattr(torch, dtype))
         self.pagewalk = Pagewalk(self.folder, dtype)
+        weight_mb = weight_bytes(self.pagewalk.loaded.model) / 1e6
+        self.floor = Floor(weight_mb, bandwidth_gb_s)
         self.contenders: dict[str, Timed] = {
             "pagewalk": self.pagewalk.time,
             "generate": functools.partial(time_generate, stock),
@@ -68,13 +74,35 @@ class ModelBench:
             for batch, prompts in self.decode_prompts.items()
         }
         prompt = workloads.DECODE_PROMPT_TOKENS
+        method = self._method(
+            f"{prompt} prompt + {num_new_tokens} greedy tokens; after the first ones"
+        )
+        share = found["1"]["pagewalk"] / self.floor.tok_s
         print_table(
             "Decode, tokens/s",
-            self._method(f"{prompt} prompt + {num_new_tokens} greedy tokens; after the first ones"),
-            ("batch", *self.contenders),
-            [(batch, *row.values()) for batch, row in found.items()],
+            f"{method}\n  {self._floor_method()}",
+            ("batch", *self.contenders, "pagewalk's share of the floor"),
+            [
+                (batch, *row.values(), f"{share:.0%}" if batch == "1" else "")
+                for batch, row in found.items()
+            ],
         )
-        return {"decode_tok_s": found}
+        return {"decode_tok_s": found, "decode_floor": self._floor_figures(share)}
+
+    def _floor_method(self) -> str:
+        floor = self.floor
+        return (
+            f"floor: {rounded(floor.weight_mb)} MB of weights a step at "
+            f"{rounded(floor.bandwidth_gb_s)} GB/s allow {rounded(floor.tok_s)} tokens/s at batch 1"
+        )
+
+    def _floor_figures(self, share: float) -> dict[str, float]:
+        return {
+            "read_gb_s": rounded(self.floor.bandwidth_gb_s),
+            "weight_mb": rounded(self.floor.weight_mb),
+            "tok_s": rounded(self.floor.tok_s),
+            "share_at_batch_1": rounded(share),
+        }
 
     def prefill(self) -> dict[str, Any]:
         num_tokens = workloads.PREFILL_TOKENS

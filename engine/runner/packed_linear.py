@@ -46,6 +46,8 @@ TORCH = Kernel("torch", widens=False)
 class PackedLinear(nn.Module):
     """nn.Linear with its weight in a kernel's own layout. The original weight is not kept.
 
+    `num_bytes` is what a multiplication reads of the weight.
+
     Where the weight does not fit the kernel, torch multiplies by it, between activations of the
     dtype that the kernel works with.
     """
@@ -60,6 +62,7 @@ class PackedLinear(nn.Module):
             weight, bias = weight.float(), None if bias is None else bias.float()
             kernel = TORCH
         self.kernel_name = kernel.name
+        self.num_bytes = weight.numel() * (2 if kernel is FBGEMM else weight.itemsize)
         self.multiply = _multiplication(weight, bias, kernel)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -97,6 +100,13 @@ def pack_linears(model: nn.Module, kernel: Kernel) -> None:
         for name, child in list(parent.named_children()):
             if type(child) is nn.Linear:
                 setattr(parent, name, PackedLinear(child.weight, child.bias, kernel))
+
+
+def weight_bytes(model: nn.Module) -> int:
+    """What the linear layers of `model` read in a step, packed or not."""
+    layers = list(model.modules())
+    packed = sum(layer.num_bytes for layer in layers if isinstance(layer, PackedLinear))
+    return packed + sum(layer.weight.nbytes for layer in layers if type(layer) is nn.Linear)
 
 
 def fuse(layers: Sequence[nn.Linear], kernel: Kernel) -> PackedLinear:

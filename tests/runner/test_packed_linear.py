@@ -15,8 +15,9 @@ from engine.runner.packed_linear import (
     fuse,
     kernel_for,
     pack_linears,
+    weight_bytes,
 )
-from tests.runner.builders import answers, build_loaded, build_stock, random_prompt
+from tests.runner.builders import VOCAB_SIZE, answers, build_loaded, build_stock, random_prompt
 
 ROWS = (0, 1, 2, 7, 8, 33, 130)
 HAS_FBGEMM = choose_kernel(torch.ones(8, 8, dtype=torch.bfloat16)) is FBGEMM
@@ -166,6 +167,14 @@ def test_only_a_model_that_is_widened_has_widened_norms():
     assert WidenedNorm not in norms(build_loaded(build_stock()))
     if HAS_FBGEMM:
         assert norms(build_loaded(build_stock().bfloat16())) == {WidenedNorm}
+
+
+def test_a_step_reads_each_weight_once_and_no_embedding():
+    layers = 2 * (32 * 64 + 32 * 32 + 2 * 32 * 48 + 48 * 32)  # QKV, O, gate and up, down
+    for dtype, size in ((torch.float32, 4), (torch.bfloat16, 2)):
+        loaded = build_loaded(build_stock().to(dtype))
+        assert weight_bytes(loaded.model) == size * (layers + 32 * VOCAB_SIZE)
+    assert weight_bytes(build_stock()) == 4 * (layers + 32 * VOCAB_SIZE)
 
 
 def test_fused_layers_stand_side_by_side():
