@@ -1,6 +1,6 @@
 """A lesson's scenario as its reader changed it, run on the engine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -8,6 +8,7 @@ import msgspec
 from engine.config import EngineConfig
 from engine.errors import ConfigError
 from engine.trace.trace import Trace
+from engine.workload import Workload
 from lessons.errors import LessonError
 from lessons.library import LoadedLesson
 from lessons.scenario import run_script, script_of, whole_scenario
@@ -45,11 +46,12 @@ def run_changed(loaded: LoadedLesson, scenario: str, change: Change) -> Trace:
     if config.get("num_blocks", 0) > MAX_BLOCKS:
         raise ConfigError(f"num_blocks={config['num_blocks']}: a lesson shows at most {MAX_BLOCKS}")
     requests = tuple(_changed(each, change) for each in whole.requests)
-    _check_size(requests)
     own = msgspec.structs.replace(whole, config=config, requests=requests)
     others = [each for each in loaded.lesson.scenarios if each.name != scenario]
     lesson = msgspec.structs.replace(loaded.lesson, scenarios=(own, *others))
-    return run_script(script_of(lesson, scenario, loaded.folder))
+    script = script_of(lesson, scenario, loaded.folder)
+    _check_size(script.workload)
+    return run_script(script)
 
 
 def _changed(request: Request, change: Change) -> Request:
@@ -60,12 +62,12 @@ def _changed(request: Request, change: Change) -> Request:
     )
 
 
-def _check_size(requests: Sequence[Request]) -> None:
-    for request in requests:
-        for name, text in (("prompt", request.prompt), ("output", request.output)):
-            if not text:
+def _check_size(workload: Workload) -> None:
+    for request in workload.requests:
+        for name, token_ids in (("prompt", request.prompt), ("answer", request.output)):
+            if not token_ids:
                 raise LessonError(f"the {name} of {request.id} is empty: write at least one letter")
-    num_tokens = sum(len(each.prompt) + len(each.output) for each in requests)
+    num_tokens = sum(len(each.prompt) + len(each.output) for each in workload.requests)
     if num_tokens > MAX_TOKENS:
         raise ConfigError(
             f"the texts have {num_tokens} tokens together, and a lesson shows at most {MAX_TOKENS}: "

@@ -21,6 +21,9 @@ REPOSITORIES = {
     "vllm-ascend": "vllm-project/vllm-ascend",
     "nano-vllm": "GeeeekExplorer/nano-vllm",
     "LMCache": "LMCache/LMCache",
+    "mini-sglang": "sgl-project/mini-sglang",
+    "kvcached": "ovg-project/kvcached",
+    "gpustack": "gpustack/gpustack",
 }
 
 # {check = NAME, scenario = NAME, equals = VALUE, and the check's own arguments}

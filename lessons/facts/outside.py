@@ -8,7 +8,7 @@ from engine.trace.state import NULL_BLOCK_ID
 from engine.trace.trace import Trace
 from lessons.facts.cache import block_hash
 from lessons.facts.tables import request_at, state_at
-from lessons.happenings import happenings
+from lessons.happenings import events_of, happenings
 from lessons.places import find_place
 
 
@@ -32,6 +32,11 @@ def _published(trace: Trace, at: str) -> Counter[str]:
 def num_blocks_stored(trace: Trace, *, at: str) -> int:
     """Blocks announced by BlockStored so far, copies included."""
     return _count(trace, at)[0]
+
+
+def num_blocks_stored_for(trace: Trace, *, request: str) -> int:
+    """Blocks announced by BlockStored on behalf of the request, though the event does not say so."""
+    return sum(len(event.block_ids) for _, event in events_of(trace, BlocksCached, request))
 
 
 def num_blocks_removed(trace: Trace, *, at: str) -> int:
