@@ -14,11 +14,12 @@ from engine.errors import ConfigError, PagewalkError
 from engine.trace.per_trace import OnePerTrace
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
+from lessons.changed import SETTINGS, Change, run_changed
 from lessons.errors import FactError
 from lessons.grading import Grade, choices_of, grade
 from lessons.library import LoadedLesson
 from lessons.schema import Chunk, Prediction
-from views.drafts import any_number
+from views.drafts import any_number, whole_number
 from views.text import Text, quoted
 
 SKIPPED = "skipped"
@@ -44,6 +45,8 @@ class Study:
     complaint: str = ""
     own: dict[str, Trace] = field(default_factory=dict)  # scenario -> the run of a changed one
     variants: set[str] = field(default_factory=set)  # badges whose later behaviour is shown
+    typed_change: dict[str, Any] = field(default_factory=dict)  # as it stands in the form
+    change_complaint: str = ""
     motion: Motion | None = None
     is_over: bool = False  # the last text was left: the page sums up
 
@@ -164,6 +167,37 @@ class Study:
 
     def _move(self, to: Cursor) -> None:
         self.motion = Motion(next(_MOTIONS), to)
+
+    # Its reader's own run ---------------------------------------------------------------------
+
+    def change(self, sent: Any, text: Text) -> None:
+        """Run the scenario live as its reader changed it. If that fails nothing is lost."""
+        fields = sent if isinstance(sent, dict) else {}
+        self.typed_change, self.change_complaint = fields, ""
+        try:
+            settings = {
+                name: whole_number(name, str(given), text)
+                for name, given in dict(fields.get("settings", {})).items()
+                if name in SETTINGS
+            }
+            texts = [
+                {str(id_): str(given) for id_, given in dict(fields.get(name, {})).items()}
+                for name in ("prompts", "outputs")
+            ]
+            self.own[self.scenario] = run_changed(
+                self.loaded, self.scenario, Change(settings, *texts)
+            )
+        except PagewalkError as error:
+            self.change_complaint = str(error)
+            return
+        self.answers.pop(self.question or "", None)
+        self.motion = None
+
+    def forget_own(self) -> None:
+        """Back to the recorded run."""
+        self.own.pop(self.scenario, None)
+        self.answers.pop(self.question or "", None)
+        self.typed_change, self.change_complaint, self.motion = {}, "", None
 
     # Turning ----------------------------------------------------------------------------------
 

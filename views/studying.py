@@ -184,6 +184,22 @@ def _select(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     return actions.ACTIONS["selected"](chosen, begun, sent)
 
 
+def _change(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    """Run what stands in the form, and stand at the same moment of the new run."""
+    study = chosen.study
+    if study is not None:
+        study.change(sent, Text(chosen.language))
+        chosen.cursor = study.place(study.here.at)
+    return False
+
+
+def _forget_change(chosen: Choices, _: Run | None, __: Any) -> bool:
+    if chosen.study is not None:
+        chosen.study.forget_own()
+        chosen.cursor = chosen.study.place(chosen.study.here.at)
+    return False
+
+
 def _look_later(chosen: Choices, _: Run | None, badge: Any) -> bool:
     """Switch between 0.17.1 and what it became."""
     if chosen.study is not None:
@@ -201,4 +217,6 @@ ACTIONS: dict[str, actions.Action] = {
     "picked": _pick,
     "selected": _select,
     "later": _look_later,
+    "changed": _change,
+    "recorded": _forget_change,
 }

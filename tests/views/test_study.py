@@ -141,6 +141,47 @@ def test_the_engines_own_answers_are_right_in_every_lesson():
             assert found.is_right, (loaded.name, chunk.predict)
 
 
+# A run of one's own -----------------------------------------------------------------------------
+
+
+def test_a_changed_run_is_graded_as_rightly_as_the_original(study):
+    study.turn(0)
+    study.change({"settings": {"block_size": "8"}, "prompts": {"r0": "ABCDEFGHIJ"}}, TEXT)
+    assert study.change_complaint == ""
+    study.answer("4", TEXT)
+    assert (study.answers["blocks"].is_right, study.answers["blocks"].answer) == (False, 2)
+    study.forget_own()
+    study.answer("4", TEXT)
+    assert study.answers["blocks"].is_right
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"settings": {"block_size": "0"}}, "block_size"),
+        ({"settings": {"num_blocks": "9999999"}}, "at most 10000"),
+        ({"settings": {"num_blocks": "many"}}, "many"),
+        ({"prompts": {"r0": ""}}, "empty"),
+        ({"outputs": {"r0": ""}}, "the answer of r0"),
+        ({"prompts": {"r0": "x" * 3000}}, "at most 2000"),
+    ],
+)
+def test_a_change_that_cannot_be_gets_a_sentence_and_loses_nothing(study, sent, said):
+    study.turn(0)
+    study.change(sent, TEXT)
+    assert said in study.change_complaint
+    assert study.own == {}
+    assert study.typed_change == sent
+
+
+def test_where_a_changed_run_has_no_such_moment_the_question_can_be_skipped():
+    study = Study(load_lesson("10"))
+    study.turn(1)
+    study.change({"prompts": {"r1": "other words here"}}, TEXT)
+    study.answer("8", TEXT)
+    assert (study.answers["r1_cached"].is_right, study.answers["r1_cached"].answer) == (False, 0)
+
+
 # The link -----------------------------------------------------------------------------------------
 
 

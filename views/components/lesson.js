@@ -21,6 +21,7 @@ function present({ data, parentElement, setTriggerValue }) {
   verdict(part(body, "verdict", "section"), data.verdict);
   card(part(body, "card", "section"), data, setTriggerValue);
   ending(part(body, "ending", "section"), data.ending);
+  change(part(body, "change", "details"), data.change, setTriggerValue);
   sync(part(body, "badges"), data.badges, badge, (node, each) => showBadge(node, each, setTriggerValue));
   ways(part(root, "ways"), data, setTriggerValue);
   link(root, data, setTriggerValue);
@@ -102,6 +103,30 @@ function showBadge(node, { id, title, text, url, switch: swap }, send) {
   button.hidden = !swap; if (swap) { say(button, swap.word); attr(button, "aria-pressed", String(swap.is_on)); button.onclick = (e) => { send("later", id); released(e); }; }
 }
 const outward = (node, url) => { attr(node, "href", url); attr(node, "target", "_blank"); attr(node, "rel", "noopener"); };
+
+function change(node, data, send) {
+  node.hidden = !data; if (!data) return;
+  const { words } = data;
+  say(part(node, "what", "summary"), words.title);
+  const own = part(node, "own", "p"); say(own, data.is_own ? words.own : words.hint);
+  const anew = node.dataset.for !== data.for; node.dataset.for = data.for;
+  const field = () => { const l = el("label"), i = el("input"); i.type = "text"; i.autocomplete = "off"; i.spellcheck = false; l.append(el("span"), i); return l; };
+  const fillIn = (label, name, word, value) => { label.lastChild.name = name; say(label.firstChild, word); if (anew || !label.lastChild.dataset.made) { label.lastChild.value = value; label.lastChild.dataset.made = "1"; } };
+  sync(part(node, "settings"), data.settings, field, (label, [name, word, value]) => { fillIn(label, name, word, value); label.lastChild.inputMode = "numeric"; });
+  sync(part(node, "texts"), data.requests.flatMap(([id, prompt, output]) => [[`prompts ${id}`, fill(words.prompt, { request: id }), prompt], [`outputs ${id}`, fill(words.output, { request: id }), output]]), field, (label, [name, word, value]) => fillIn(label, name, word, value));
+  const complaint = part(node, "complaint"); say(complaint, data.complaint); complaint.hidden = !data.complaint; attr(complaint, "role", "alert");
+  const row = part(node, "row");
+  if (!row.firstChild) { const run = el("button", "commit"), back = el("button", "skip"); run.type = back.type = "button"; row.append(run, back); }
+  const [run, back] = row.children; say(run, words.run); say(back, words.recorded); back.hidden = !data.is_own;
+  const sent = () => {
+    const all = { settings: {}, prompts: {}, outputs: {} };
+    node.querySelectorAll(".settings input").forEach((i) => { all.settings[i.name] = i.value; });
+    node.querySelectorAll(".texts input").forEach((i) => { const [kind, ...id] = i.name.split(" "); all[kind][id.join(" ")] = i.value; });
+    return all;
+  };
+  run.onclick = (e) => { send("changed", sent()); released(e); };
+  back.onclick = (e) => { send("recorded", true); released(e); };
+}
 
 function ending(node, data) {
   node.hidden = !data; if (!data) return;

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from lessons.changed import changeable
 from views import session, studying
 from views.components.piece import piece
 from views.figures.lesson import (
@@ -22,10 +23,12 @@ from views.text import Text
 
 SENDS = (
     "answered",
+    "changed",
     "later",
     "left_lesson",
     "lesson",
     "picked",
+    "recorded",
     "selected",
     "skipped",
     "turned",
@@ -68,11 +71,43 @@ def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
         "verdict": told,
         "badges": badges(loaded, study.variants, words=words, values=values, text=text),
         "ending": ending(loaded, study.answers, text) if study.is_over else None,
+        "change": change_form(study, text),
         "next": _next(study, text),
         "words": {name: text.named("learn_word", name) for name in WORDS},
     }
 
 
+def change_form(study: Study, text: Text) -> dict[str, Any] | None:
+    """What may be changed before the scenario runs live; None for a run that is no script."""
+    settings, requests = changeable(study.loaded, study.scenario)
+    typed = study.typed_change
+    if not requests:
+        return None
+    return {
+        "is_own": study.scenario in study.own,
+        "settings": [
+            [
+                name,
+                text.named("setting_label", name),
+                str(typed.get("settings", {}).get(name, value)),
+            ]
+            for name, value in settings.items()
+        ],
+        "requests": [
+            [
+                each.id,
+                typed.get("prompts", {}).get(each.id, each.prompt),
+                typed.get("outputs", {}).get(each.id, each.output),
+            ]
+            for each in requests
+        ],
+        "for": f"{study.loaded.name}/{study.scenario}/{study.scenario in study.own}",
+        "complaint": study.change_complaint,
+        "words": {name: text.named("learn_change", name) for name in CHANGE_WORDS},
+    }
+
+
+CHANGE_WORDS = ("title", "own", "run", "recorded", "prompt", "output", "hint")
 MARKS = ("asks", "text", "right", "wrong", "skipped")
 WORDS = ("back", "back_hint", "leave", "mark", "marks")
 
