@@ -7,7 +7,8 @@ function present({ data, parentElement, setTriggerValue }) {
   const form = forms.get(root), isNew = form.run !== data.run;
   if (isNew) clearTimeout(form.timer);
   Object.assign(form, { run: data.run, timer: isNew ? 0 : form.timer });
-  sync(root, data.kinds, makeKind, (kind, { title, fields }) => {
+  say(root.querySelector(":scope > h2") ?? root.appendChild(el("h2")), data.title);
+  sync(part(root, "kinds"), data.kinds, makeKind, (kind, { title, fields }) => {
     say(kind.firstChild, title);
     sync(kind.lastChild, fields, makeField, (node, field) => setField(node, field, data.run, isNew || !form.timer));
   });

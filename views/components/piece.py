@@ -35,6 +35,7 @@ NAMES = (
     "pool",
     "prompt",
     "queue",
+    "readiness",
     "requests",
     "runs",
     "sizing",
@@ -53,13 +54,14 @@ ALONE = (
     "notices",
     "opened",
     "prompt",
+    "readiness",
     "runs",
     "sizing",
     "syllabus",
     "until",
 )  # beside the stage
 LAST = "transport"  # of the stage, in the order of a page
-NARROW = ("until",)  # no wider than what stands in them
+NARROW = ("readiness", "until")  # no wider than what stands in them
 CARRIER = "parts"
 
 

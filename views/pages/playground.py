@@ -14,7 +14,7 @@ from views.widgets.settings import settings
 from views.widgets.stage import stage
 from views.widgets.until import until
 
-PANEL_HEIGHT = 300  # pixels; more scrolls inside, so that the stage stays in sight
+PANEL_HEIGHT = 324  # pixels; more scrolls inside, so that the stage stays in sight
 
 
 def render() -> None:

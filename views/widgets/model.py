@@ -1,40 +1,44 @@
 """How far the model is; the page does not wait for it.
 
 The browser asks for a look twice a second while the model loads. The first of these questions
-come while the first picture is drawn; then the loading begins.
+come while the first picture is drawn; then the loading begins. Only who waits for the model has
+the page drawn anew when it is there: a click of anybody else never meets that.
 """
+
+from typing import Any
 
 import streamlit as st
 
 from views import session
+from views.components.piece import piece
 
-SECONDS_BETWEEN_LOOKS = 0.5
 LOOKS_BEFORE_LOADING = 3
 
 
+@st.fragment(key="model")
 def model_status() -> None:
-    """Looks again and again while the model loads, and draws the page anew once it is there."""
-    every = None if _is_settled() else SECONDS_BETWEEN_LOOKS
-    st.fragment(_status, run_every=every, key="model")()
-
-
-def _is_settled() -> bool:
-    loader = session.loader()
-    return loader.is_ready or loader.failure is not None
-
-
-def _status() -> None:
-    text, loader, chosen = session.text(), session.loader(), session.choices()
+    """Looks again and again while the model loads."""
+    loader, chosen = session.loader(), session.choices()
     chosen.num_looks += 1
     if chosen.num_looks > LOOKS_BEFORE_LOADING:
         loader.start()  # only now: torch's import would keep the first picture waiting
-    if loader.is_ready:
-        st.badge(text("model.ready"), color="green", icon=":material/check:")
-    elif loader.failure is not None:
-        st.badge(text("model.failed_short"), color="red", icon=":material/error:")
-    else:
-        stage = text("model.loading", stage=loader.stage) if loader.stage else text("model.queued")
-        st.progress(loader.share, text=stage, width=240)
-    if _is_settled() and not chosen.model_is_seen:
+    piece("readiness", _payload(chosen.num_looks), on_looked_change=_looked)
+    if (loader.is_ready or loader.failure is not None) and not chosen.model_is_seen:
         chosen.model_is_seen = True
-        st.rerun()
+        if session.run() is None:
+            st.rerun()
+
+
+def _looked() -> None:
+    """That the fragment runs is all that was wanted."""
+
+
+def _payload(look: int) -> dict[str, Any]:
+    """`look` changes each time: a part that is given the same again is not called."""
+    text, loader = session.text(), session.loader()
+    if loader.is_ready:
+        return {"is": "ready", "words": text("model.ready"), "share": 1, "look": 0}
+    if loader.failure is not None:
+        return {"is": "failed", "words": text("model.failed_short"), "share": 0, "look": 0}
+    words = text("model.loading", stage=loader.stage) if loader.stage else text("model.queued")
+    return {"is": "loading", "words": words, "share": loader.share, "look": look}

@@ -25,7 +25,6 @@ FIXED = ("block_size", "num_blocks", CACHING)
 def settings(run: Run) -> None:
     """What is typed is checked at once by the engine's own config: it says more than a form can."""
     text = session.text()
-    st.markdown(f"###### {text('settings.title')}")
     changed = _changed(run)
     problems = problems_of(run.config, changed, text)
     _fields(run, problems, text)
@@ -111,7 +110,7 @@ def _fields(run: Run, problems: Mapping[str, str], text: Text) -> None:
         }
         for title, names in (("settings.moving", MOVING), ("settings.fixed", fixed))
     ]
-    payload = {"run": run.run_id, "kinds": kinds}
+    payload = {"run": run.run_id, "title": text("settings.title"), "kinds": kinds}
     piece("fields", payload, on_typed_change=partial(session.note, "fields", "typed"))
 
 
