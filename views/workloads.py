@@ -19,6 +19,7 @@ MAX_STEPS = 600  # of a comparison; what is longer is cut, and says so
 MAX_REQUESTS = 24
 MAX_ARRIVAL = 200
 UNNAMED_ANSWER = "."
+UNKNOWN = "…".encode()
 LINE = re.compile(
     r"\s*(?:@(?P<step>[0-9]{1,9})\s+)?(?P<prompt>[^>]*?)\s*(?:>\s*(?P<answer>.*?)\s*)?"
 )
@@ -105,7 +106,8 @@ NOTHING = Material(Workload(name="nothing", requests=()))
 def material_of(trace: Trace, config: EngineConfig) -> Material:
     """A run as a script: its requests, aborts and resets at their steps, its tokens as answers.
 
-    Each request ends after the tokens that it has by now; one without any is left out.
+    Each request ends after the tokens that it has by now; one without any is left out. One that was
+    aborted would have made more: where it lives longer than it did, it gets one that nobody knows.
     """
     every = trace.events_from(0)
     sampled: dict[str, list[int]] = {}
@@ -118,10 +120,13 @@ def material_of(trace: Trace, config: EngineConfig) -> Material:
             names.update(zip(event.prompt_token_ids, event.prompt_token_bytes))
     aborted = {e.request_id: e for e in every if isinstance(e, events.RequestAborted) and e.ok}
     added = {e.request_id: e for e in every if isinstance(e, events.RequestAdded)}
+    unknown = max(names, default=0) + 1
+    names[unknown] = UNKNOWN
+    answers = {id_: tuple(sampled.get(id_, ())) + (unknown,) * (id_ in aborted) for id_ in added}
     requests = tuple(
-        _repeated(event, sampled[id_], aborted.get(id_))
+        _repeated(event, answers[id_], aborted.get(id_))
         for id_, event in added.items()
-        if sampled.get(id_)
+        if answers[id_]
     )
     workload = Workload(name=RUN, requests=requests, config=config, ops=_resets(every))
     left_out = len(added) - len(requests)
@@ -131,13 +136,14 @@ def material_of(trace: Trace, config: EngineConfig) -> Material:
 
 
 def _repeated(
-    added: events.RequestAdded, output: list[int], aborted: events.RequestAborted | None
+    added: events.RequestAdded, output: tuple[int, ...], aborted: events.RequestAborted | None
 ) -> ScriptedRequest:
     return ScriptedRequest(
         id=added.request_id,
         arrival_step=added.step,
         prompt=added.prompt_token_ids,
-        output=tuple(output),
+        output=output,
+        arrival_time=added.arrival_time,
         cache_salt=added.cache_salt,
         lora=added.lora_name,
         priority=added.priority,

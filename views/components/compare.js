@@ -17,13 +17,14 @@ function present({ data, parentElement, setStateValue }) {
   memory.fresh = false;
   return () => { if (memory.root === root) { halt(memory); renewed("compare-keys"); } };
 }
+const within = (ranges, i) => ranges.some((start, n) => n % 2 === 0 && start <= i && i < ranges[n + 1]);
 const clamped = (at, last) => Math.max(0, Math.min(last, at));
 
 // Each frame says what changed; here every frame is whole again.
 function unfolded(run) {
   const codes = [], seen = {}, frames = run.blocks.map((flat, step) => {
     for (let i = 0; i < flat.length; i += 2) codes[flat[i]] = flat[i + 1];
-    Object.assign(seen, run.requests[step]);
+    for (const [id, now] of Object.entries(run.requests[step])) seen[id] = now[6] ? now : [...now.slice(0, 6), seen[id][6]];
     return { codes: [...codes], requests: { ...seen } };
   });
   return { ...run, frames };
@@ -175,13 +176,13 @@ function head_(half, run, { data: { words }, at, last }) {
   attr(half, "data-over", isOver); attr(half, "data-none", !run); say(note, isOver ? run.note : "");
 }
 function pool(half, { run, frame, place, data, side }) {
-  const { words } = data, [grid, rest] = half.children, unlike = new Set(place.blocks), names = Object.fromEntries(data.legend);
+  const { words } = data, [grid, rest] = half.children, names = Object.fromEntries(data.legend);
   attr(grid, "role", "img"); attr(grid, "aria-label", run ? fill(words.pool, { side: words[side], num_blocks: run.num_blocks, block_size: run.block_size }) : words.no_run);
   const make = () => { const cell = el("span", "block"); cell.append(el("span"), el("sup"), el("i", "bar")); return cell; };
   attr(grid, "data-small", (frame?.codes.length ?? 0) > 12);
   sync(grid, frame?.codes ?? [], make, (cell, code, id) => {
     const state = data.legend[code & 7][0], hash = (code >> 3) & 3, ref = code >> 5;
-    attr(cell, "data-state", state); attr(cell, "data-hashed", hash === 2 ? "valid" : hash ? "unwritten" : null); attr(cell, "data-block", id); attr(cell, "data-differs", unlike.has(id));
+    attr(cell, "data-state", state); attr(cell, "data-hashed", hash === 2 ? "valid" : hash ? "unwritten" : null); attr(cell, "data-block", id); attr(cell, "data-differs", within(place.blocks, id));
     say(cell.children[0], String(id)); say(cell.children[1], ref > 1 ? `×${ref}` : "");
     attr(cell, "title", fill(words.block, { block: id, state: names[state], ref }) + (hash ? words[hash === 2 ? "hashed" : "unwritten"] : ""));
   });
@@ -206,7 +207,7 @@ function groups(holder, row, { found, run, data, unlike }) {
   const make = () => { const group = el("span", "group"); group.append(el("span", "block"), el("span", "tokens")); return group; };
   sync(holder, Array.from({ length: Math.min(num, MAX_GROUPS) }), make, (node, _, i) => {
     const [number, tokens] = node.children, isHeld = i < table.length, first = stateAt(spans, i * size), held = found[3] - i * size;
-    number.hidden = !isHeld; say(number, isHeld ? String(table[i]) : ""); attr(number, "data-differs", unlike.includes(i)); attr(number, "data-block", isHeld ? table[i] : null);
+    number.hidden = !isHeld; say(number, isHeld ? String(table[i]) : ""); attr(number, "data-differs", within(unlike, i)); attr(number, "data-block", isHeld ? table[i] : null);
     attr(node, "data-state", row.tokens ? null : first); attr(node, "title", row.tokens ? null : fill(words.many_tokens, { n: Math.min(size, held), block: table[i], state: names[first] ?? "" }));
     const drawn = (row.tokens ?? []).slice(i * size, Math.min((i + 1) * size, found[3])), empty = isHeld && row.tokens ? Math.min(8, size - drawn.length) : 0;
     sync(tokens, [...drawn, ...Array.from({ length: empty })], () => el("span"), (token, what, n) => {

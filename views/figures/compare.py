@@ -11,9 +11,6 @@ from views.figures.compare_frames import (
     Frame,
     RequestFrame,
     differing,
-    num_drawn_blocks,
-    picture,
-    states,
 )
 from views.figures.compare_inputs import FIELDS, SWITCHES, Half
 from views.figures.compare_totals import Totals, finish_rows, total_rows, totals
@@ -45,15 +42,17 @@ class Look(NamedTuple):
 
     frames: list[Frame]
     totals: Totals
+    blocks: list[list[int]]
+    requests: list[dict[str, Any]]
 
 
 def _look(trace: Trace) -> Look:
-    num_cells = num_drawn_blocks(trace)
     frames, moments = [], []
-    for state in states(trace):
-        frames.append(picture(state, num_cells))
+    for state, frame in pictures.pictures(trace):
+        frames.append(frame)
         moments.append(numbers_of(state))
-    return Look(frames, totals(trace, moments))
+    changes = _changed_blocks(frames), _changed_requests(frames)
+    return Look(frames, totals(trace, moments), *changes)
 
 
 _LOOKS = OnePerTrace(_look)
@@ -105,19 +104,19 @@ def _side(half: Half, text: Text) -> dict[str, Any]:
     side: dict[str, Any] = {"setting": half.setting._asdict(), "errors": dict(half.errors)}
     if half.trace is None:
         return side
-    found = _LOOKS.of(half.trace).frames
+    look = _LOOKS.of(half.trace)
     state = half.trace.at(half.trace.last)
     note = half.stuck_reason or ""
     if half.is_cut:
-        note = text("compare.cut", n=len(found) - 1)
+        note = text("compare.cut", n=len(look.frames) - 1)
     return side | {
         "run": {
-            "num_steps": len(found) - 1,
+            "num_steps": len(look.frames) - 1,
             "block_size": state.group_block_sizes[0],
             "num_blocks": state.num_blocks,
             "note": note,
-            "blocks": _changed_blocks(found),
-            "requests": _changed_requests(found),
+            "blocks": look.blocks,
+            "requests": look.requests,
         }
     }
 
@@ -141,12 +140,15 @@ def _changed_requests(found: Sequence[Frame]) -> list[dict[str, Any]]:
     before: dict[str, RequestFrame] = {}
     for frame in found:
         now = frame.requests
-        changes.append({id_: _packed(r) for id_, r in now.items() if before.get(id_) != r})
+        changed = {id_: r for id_, r in now.items() if before.get(id_) != r}
+        changes.append({id_: _packed(r, before.get(id_)) for id_, r in changed.items()})
         before = now
     return changes
 
 
-def _packed(request: RequestFrame) -> list[Any]:
+def _packed(request: RequestFrame, before: RequestFrame | None) -> list[Any]:
+    """Its table comes only with the step that changes it, else None."""
+    is_same = before is not None and before.table == request.table
     return [
         request.status,
         request.place,
@@ -154,7 +156,7 @@ def _packed(request: RequestFrame) -> list[Any]:
         request.num_tokens,
         request.num_hit_tokens,
         request.num_preemptions,
-        list(request.table),
+        None if is_same else list(request.table),
     ]
 
 
@@ -210,8 +212,8 @@ def _places(
         one, other = pictures.at(left, step), pictures.at(right, step)
         found = differing(one, other, same_blocks=same_blocks)
         place = {
-            "blocks": found.block_ids,
-            "tables": found.tables,
+            "blocks": pictures.ranges(found.block_ids),
+            "tables": {id_: pictures.ranges(entries) for id_, entries in found.tables.items()},
             "facts": found.facts,
             "say": step_sentence(found, one, other, text),
         }

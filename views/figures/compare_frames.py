@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from engine.trace.entries import RequestState
+from engine.trace.entries import BlockState, RequestState
 from engine.trace.events import SlotsWritten
 from engine.trace.state import Cursor, State
 from engine.trace.trace import Trace
@@ -17,6 +17,7 @@ from views.figures.request_tokens import Spans, token_spans
 from views.theme import BLOCK_STATES
 
 MAX_CELLS = 256  # blocks of a pool that are drawn
+MAX_ENTRIES = 96  # of a block table
 NO_HASH, UNWRITTEN, VALID = range(3)
 
 
@@ -80,9 +81,17 @@ def states(trace: Trace) -> Iterator[State]:
     yield trace.at(trace.last)
 
 
-def picture(state: State, num_cells: int) -> Frame:
-    requests = {id_: _request(state, request) for id_, request in state.requests.items()}
-    return Frame(requests, tuple(_block(state, id_) for id_ in range(num_cells)))
+def pictures(trace: Trace) -> Iterator[tuple[State, Frame]]:
+    """The states with what is drawn of them. An entry that two states share has not changed."""
+    known: dict[int, tuple[BlockState | None, BlockFrame]] = {}
+    num_cells = num_drawn_blocks(trace)
+    for state in states(trace):
+        for id_ in range(num_cells):
+            block = state.blocks.get(id_)
+            if id_ not in known or known[id_][0] is not block:
+                known[id_] = block, _block(state, id_)
+        requests = {id_: _request(state, request) for id_, request in state.requests.items()}
+        yield state, Frame(requests, tuple(known[id_][1] for id_ in range(num_cells)))
 
 
 def _request(state: State, request: RequestState) -> RequestFrame:
@@ -94,7 +103,7 @@ def _request(state: State, request: RequestState) -> RequestFrame:
         request.num_tokens,
         request.num_cached_tokens,
         request.num_preemptions,
-        tuple(request.block_tables[0]) if request.block_tables else (),
+        tuple(request.block_tables[0][:MAX_ENTRIES]) if request.block_tables else (),
     )
 
 
@@ -149,6 +158,17 @@ def _facts(ours: RequestFrame, theirs: RequestFrame) -> Iterator[str]:
 def at(run: Sequence[Frame], step: int) -> Frame:
     """A run that is over stays at its end."""
     return run[min(step, len(run) - 1)]
+
+
+def ranges(places: Sequence[int]) -> list[int]:
+    """Ascending numbers as [start, stop, start, stop, ..]."""
+    flat: list[int] = []
+    for place in places:
+        if flat and flat[-1] == place:
+            flat[-1] = place + 1
+        else:
+            flat += (place, place + 1)
+    return flat
 
 
 def packed_blocks(frame: Frame) -> list[int]:
