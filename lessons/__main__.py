@@ -16,6 +16,7 @@ from engine.errors import PagewalkError
 from lessons.checks import list_of_checks
 from lessons.library import ROOT, lesson_folders, load_lesson
 from lessons.misconceptions import list_of_misconceptions
+from lessons.questions import all_questions
 from lessons.scaffold import create_lesson, record
 from lessons.verification import Report, values_of, verify
 
@@ -48,9 +49,22 @@ def check(names: Sequence[str], root: Path) -> int:
         )
         print("  ".join([first, *rest]))
     problems = [problem for report in reports for problem in report.problems]
+    if not names and (root / "questions.toml").exists():
+        problems += _questions(root)
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
+
+
+def _questions(root: Path) -> list[str]:
+    """Prints how many questions are answered; a sentence where their files are wrong."""
+    try:
+        questions = all_questions(root=root)
+    except PagewalkError as error:
+        return [str(error)]
+    num_answered = sum(bool(question.lessons) for question in questions)
+    print(f"{num_answered} of {len(questions)} questions that people ask are answered by a lesson")
+    return []
 
 
 def _row(report: Report) -> tuple[str, ...]:

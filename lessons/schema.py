@@ -173,6 +173,16 @@ def thread_url(reference: str) -> str:
     return f"https://github.com/{REPOSITORIES[repository]}/issues/{number}"
 
 
+def check_thread(reference: str, place: str) -> None:
+    """LessonError if the reference is not a repository that is known, # and a number."""
+    repository, _, number = reference.partition("#")
+    if not number.isdecimal():
+        raise LessonError(f"{place}: {reference!r} is no thread: write such as vllm#12077")
+    if repository not in REPOSITORIES:
+        known = ", ".join(REPOSITORIES)
+        raise LessonError(f"{place}: {reference}: the repositories are {known}")
+
+
 def parse_lesson(content: str, place: str) -> Lesson:
     """LessonError says what is wrong and where; `place` is the file's name in it."""
     try:

@@ -13,7 +13,7 @@ from lessons.errors import LessonError
 from lessons.grading import check_wrong
 from lessons.places import why_not_a_place
 from lessons.scenario import needs_model, script_of, whole_scenario
-from lessons.schema import FILE_NAME, REPOSITORIES, Chunk, Lesson, Prediction
+from lessons.schema import FILE_NAME, Chunk, Lesson, Prediction, check_thread
 from lessons.text import FORMS, TITLE, Words
 
 FOLDER = re.compile(r"(\d\d)-[a-z0-9-]+")
@@ -124,10 +124,7 @@ def _check_badges(lesson: Lesson, place: str) -> None:
         for scenario in filter(None, (badge.scenario, badge.instead_of)):
             _known(scenario, _names(lesson), where)
     for reference in (*lesson.threads, *(badge.change for badge in lesson.badges)):
-        repository, _, number = reference.partition("#")
-        if not number.isdecimal():
-            raise LessonError(f"{place}: {reference!r} is no thread: write such as vllm#12077")
-        _known(repository, REPOSITORIES, f"{place}: {reference}")
+        check_thread(reference, place)
 
 
 def _unique(names: list[str], where: str) -> None:

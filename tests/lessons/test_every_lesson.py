@@ -36,7 +36,9 @@ def test_a_lesson_asks_something_and_names_its_source(folder: Path) -> None:
     lesson = LoadedLesson(folder).lesson
     assert lesson.predictions
     assert lesson.sources
-    assert all(source.file.startswith(("v1/", "platforms/", "distributed/")) for source in lesson.sources)
+    assert all(
+        source.file.startswith(("v1/", "platforms/", "distributed/")) for source in lesson.sources
+    )
     assert all(thread_url(each).startswith("https://github.com/") for each in lesson.threads)
 
 

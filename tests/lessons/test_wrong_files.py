@@ -43,7 +43,11 @@ WRONG_TOML = {
         "write one",
     ),
     "a thread that is none": ("threads = []", 'threads = ["12"]', "write such as vllm#12077"),
-    "an unknown repository": ("threads = []", 'threads = ["vlm#12"]', "did you mean vllm?"),
+    "an unknown repository": (
+        "threads = []",
+        'threads = ["vlm#12"]',
+        "the repositories are vllm, ",
+    ),
     "options beside a number": ('unit = "blocks"', "options = { a = 1 }", "kind choice"),
     "two chunks of one name": ('id = "held"', 'id = "arrives"', "arrives stands there twice"),
     "a selection that is none": (
