@@ -15,7 +15,7 @@ from torch.nn.functional import rms_norm
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from engine.runner.attention.plug import ATTENTION_NAME
-from engine.runner.packed_linear import Kernel, PackedLinear, fuse
+from engine.runner.packed_linear import Kernel, fuse
 
 # The classes that are known line by line, and where each finds the window that it hands on.
 WINDOWS: dict[str, Callable[[Any], int | None]] = {
@@ -97,9 +97,9 @@ class FusedLayer(nn.Module):
         self.input_layernorm = fuse_norm(stock.input_layernorm, kernel)
         self.post_attention_layernorm = fuse_norm(stock.post_attention_layernorm, kernel)
         self.qkv_proj = fuse([attention.q_proj, attention.k_proj, attention.v_proj], kernel)
-        self.o_proj = PackedLinear(attention.o_proj.weight, attention.o_proj.bias, kernel)
+        self.o_proj = fuse([attention.o_proj], kernel)
         self.gate_up_proj = fuse([mlp.gate_proj, mlp.up_proj], kernel)
-        self.down_proj = PackedLinear(mlp.down_proj.weight, mlp.down_proj.bias, kernel)
+        self.down_proj = fuse([mlp.down_proj], kernel)
         self.calls = (
             self.input_layernorm.forward,
             self.qkv_proj.multiply,

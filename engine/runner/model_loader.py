@@ -19,15 +19,15 @@ from engine.errors import ConfigError, PagewalkError, SourceError
 from engine.runner import default_model
 from engine.runner.architecture import ask_stock, check_config, try_attention
 from engine.runner.attention.backend import choose_backend
+from engine.runner.four_bit import FOUR_BIT, four_bit_of, keep_stored_weights
 from engine.runner.fused_layers import fuse_layers
 from engine.runner.gguf_file import READ_ERRORS, converted_folder, file_identity
 from engine.runner.huge_pages import huge_pages_for_new_memory
 from engine.runner.model_folder import Progress, say_nothing
 from engine.runner.one_row import OneRowModel, one_row_model
 from engine.runner.packed_linear import TORCH, kernel_for, pack_linears
+from engine.runner.placement import choose_device, choose_dtype, set_threads
 from engine.runner.tokenizer import Tokenizer
-
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,8 @@ class LoadedModel:
     model: Any  # transformers' own class
     tokenizer: Tokenizer
     name: str
-    dtype: torch.dtype
+    dtype: torch.dtype  # of K and V in the cache
+    dtype_name: str  # the user's choice: that dtype's, or "4bit"
     device: torch.device
     num_layers: int
     num_kv_heads: int
@@ -49,10 +50,6 @@ class LoadedModel:
     attention_backend: str
     linear_path: str  # how the linear layers are computed: packed_linear.py
     one_row: OneRowModel | None  # the short way for a step of one row
-
-    @property
-    def dtype_name(self) -> str:
-        return str(self.dtype).removeprefix("torch.")
 
     @property
     def has_chat_template(self) -> bool:
@@ -78,14 +75,14 @@ def load_model(
 ) -> LoadedModel:
     """Load `model`: None (the packaged default), a folder, a .gguf file or a hub id.
 
-    `dtype` None is bfloat16 where the device computes in it, else float32; `device` None is CUDA
-    where there is one; `num_threads` sets torch's threads for the whole process. Raises SourceError
+    `dtype` None is bfloat16 where the device computes in it, else float32; "4bit" keeps the weights
+    that a GGUF stores in 4 bits, in bfloat16 around them; `device` None is CUDA where there is one; `num_threads` sets torch's threads for the whole process. Raises SourceError
     if the model is not to be had, ConfigError if it or an option does not fit.
     """
-    chosen_device = _choose_device(device)
-    chosen_dtype = _choose_dtype(dtype, chosen_device)
+    chosen_device = choose_device(device)
+    chosen_dtype = choose_dtype(dtype, chosen_device)
     if num_threads is not None:
-        _set_threads(num_threads)
+        set_threads(num_threads)
     with huge_pages_for_new_memory() if chosen_device.type == "cpu" else nullcontext():
         with _quiet_transformers():
             place, name = _find(model, progress)
@@ -93,6 +90,8 @@ def load_model(
             try:
                 config, stock, pretrained = _read(place, chosen_dtype, progress)
                 stock = stock.to(chosen_device)
+                if dtype == FOUR_BIT:
+                    _keep_four_bit(stock, model, name, progress)
             except READ_ERRORS as error:
                 if isinstance(error, PagewalkError):
                     raise
@@ -117,6 +116,7 @@ def assemble(
     device, dtype = parameter.device, parameter.dtype
     vocab_size = int(stock.get_output_embeddings().weight.shape[0])
     answer = ask_stock(stock, vocab_size)
+    is_four_bit = any(four_bit_of(layer) for layer in stock.modules())
     linear_path = _replace_linears(stock)
     shape = try_attention(stock, answer)
     return LoadedModel(
@@ -124,6 +124,7 @@ def assemble(
         tokenizer=Tokenizer(pretrained_tokenizer, vocab_size=vocab_size),
         name=name,
         dtype=dtype,
+        dtype_name=FOUR_BIT if is_four_bit else str(dtype).removeprefix("torch."),
         device=device,
         num_layers=len(shape.windows),
         num_kv_heads=shape.num_kv_heads,
@@ -141,13 +142,30 @@ def assemble(
 def _replace_linears(stock: Any) -> str:
     """Pack, and where it is known how, fuse the linear layers; says how they are computed now."""
     kernel = kernel_for(stock)
-    if kernel is TORCH:
+    is_four_bit = any(four_bit_of(layer) for layer in stock.modules())
+    if kernel is TORCH and not is_four_bit:
         return kernel.name
     fused = fuse_layers(stock, kernel)
     pack_linears(stock, kernel)
     if kernel.widens:
         stock.float()  # what is not packed: embeddings, norms; their values stay those of the dtype
-    return f"{kernel.name}-fused" if fused else kernel.name
+    name = f"int4pack+{kernel.name}" if is_four_bit else kernel.name
+    return f"{name}-fused" if fused else name
+
+
+def _keep_four_bit(stock: Any, model: str | None, name: str, progress: Progress) -> None:
+    """ConfigError if the model comes from no GGUF, or from one without 4-bit weights."""
+    progress("reading the 4-bit weights", 0.5)
+    num_kept = 0
+    if model is None:
+        num_kept = keep_stored_weights(stock, default_model.checked_gguf(say_nothing))
+    elif model.endswith(".gguf"):
+        num_kept = keep_stored_weights(stock, Path(model).expanduser())
+    if num_kept == 0:
+        raise ConfigError(
+            f"dtype={FOUR_BIT!r} keeps weights that a GGUF file stores in 4 bits (Q4_0 or Q4_1), "
+            f"and {name} has none: choose another dtype, or a .gguf file that has them"
+        )
 
 
 def _find(model: str | None, progress: Progress) -> tuple[str, str]:
@@ -203,40 +221,6 @@ def _why_not(place: str, name: str, error: Exception) -> str:
         f"the model {name} cannot be had from the hub ({reason}): "
         "check its name and the network, or give a local folder or a .gguf file"
     )
-
-
-def _choose_device(device: str | None) -> torch.device:
-    if device is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        chosen = torch.device(device)
-    except RuntimeError as error:
-        raise ConfigError(f"device={device!r} is unknown: choose cpu or cuda") from error
-    if chosen.type not in ("cpu", "cuda"):
-        raise ConfigError(f"device={device!r} is not supported: choose cpu or cuda")
-    if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise ConfigError(f"device={device!r}, but torch finds no CUDA device here: choose cpu")
-    return chosen
-
-
-def _choose_dtype(dtype: str | None, device: torch.device) -> torch.dtype:
-    if dtype is None or dtype == "auto":
-        return torch.bfloat16 if _computes_bfloat16(device) else torch.float32
-    if dtype not in DTYPES:
-        raise ConfigError(f"dtype={dtype!r} is unknown: choose one of {', '.join(DTYPES)} or auto")
-    return DTYPES[dtype]
-
-
-def _computes_bfloat16(device: torch.device) -> bool:
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported())
-    return True
-
-
-def _set_threads(num_threads: int) -> None:
-    if isinstance(num_threads, bool) or not isinstance(num_threads, int) or num_threads < 1:
-        raise ConfigError(f"num_threads={num_threads!r} is no whole number from 1 up")
-    torch.set_num_threads(num_threads)
 
 
 def _max_positions(config: Any) -> int:

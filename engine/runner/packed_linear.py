@@ -7,6 +7,7 @@ by dtype and processor:
     oneDNN     float32; bfloat16 and float16 where the processor has instructions for them
     FBGEMM     bfloat16 and float16 elsewhere (AVX2): the weights as float16, activations in float32
     torch      whatever the others cannot do, and every other device
+    int4pack   weights that are kept in the 4 bits of a file: four_bit.py
 
 A bfloat16 weight fits a float16 exactly from 6e-5 up, and below with an error of 3e-8: far less
 than the rounding that bfloat16 activations would bring. A layer with a weight beyond float16 is
@@ -24,6 +25,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
+
+from engine.runner.four_bit import FourBitWeight, four_bit_of, multiplication, side_by_side
 
 ROWS_PACKED_FOR = 8  # the layout is best for about so many rows; decode batches are
 MAX_HALF = 65504.0
@@ -52,12 +55,23 @@ class PackedLinear(nn.Module):
     dtype that the kernel works with.
     """
 
-    def __init__(self, weight: Tensor, bias: Tensor | None, kernel: Kernel) -> None:
-        """`weight` [out_features, in_features], as nn.Linear has it."""
+    def __init__(
+        self,
+        weight: Tensor,
+        bias: Tensor | None,
+        kernel: Kernel,
+        stored: FourBitWeight | None = None,
+    ) -> None:
+        """`weight` [out_features, in_features], as nn.Linear has it; `stored`: multiply by the
+        4 bits that it was made of."""
         super().__init__()
         self.out_features, self.in_features = weight.shape
         self.bias = None if bias is None else nn.Parameter(bias.detach(), requires_grad=False)
         weight, bias = weight.detach(), None if bias is None else bias.detach()
+        if stored is not None:
+            self.kernel_name, self.num_bytes = "int4pack", stored.num_bytes
+            self.multiply = multiplication(stored, bias)
+            return
         if not _fits(weight, kernel):
             weight, bias = weight.float(), None if bias is None else bias.float()
             kernel = TORCH
@@ -94,12 +108,10 @@ def choose_kernel(weight: Tensor) -> Kernel:
 
 def pack_linears(model: nn.Module, kernel: Kernel) -> None:
     """Replace every nn.Linear of `model` in place."""
-    if kernel is TORCH:
-        return
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
-            if type(child) is nn.Linear:
-                setattr(parent, name, PackedLinear(child.weight, child.bias, kernel))
+            if type(child) is nn.Linear and (kernel is not TORCH or four_bit_of(child)):
+                setattr(parent, name, fuse([child], kernel))
 
 
 def weight_bytes(model: nn.Module) -> int:
@@ -111,10 +123,13 @@ def weight_bytes(model: nn.Module) -> int:
 
 def fuse(layers: Sequence[nn.Linear], kernel: Kernel) -> PackedLinear:
     """One layer that computes all of them: their outputs side by side."""
-    weight = torch.cat([layer.weight.detach() for layer in layers])
+    weights = [layer.weight.detach() for layer in layers]
+    weight = torch.cat(weights) if len(weights) > 1 else weights[0]
     biases = [layer.bias.detach() for layer in layers if layer.bias is not None]
     assert len(biases) in (0, len(layers)), "a bias is missing"
-    return PackedLinear(weight, torch.cat(biases) if biases else None, kernel)
+    stored = [kept for kept in map(four_bit_of, layers) if kept is not None]
+    together = side_by_side(stored) if len(stored) == len(layers) else None
+    return PackedLinear(weight, torch.cat(biases) if biases else None, kernel, together)
 
 
 def _candidates(dtype: torch.dtype) -> tuple[Kernel, ...]:
