@@ -1,0 +1,119 @@
+"""`make bench-gpu PYTHON=...`: the kernels and the decode step on an NVIDIA GPU, with that
+interpreter's own torch and triton. Prints a table for each part, then one JSON line.
+
+--dry runs every part small on the CPU, through Triton's interpreter: its times mean nothing.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+NEEDED = ("torch", "triton", "transformers")
+PARTS = ("attention", "prefill", "model", "engine")
+
+
+class Options(argparse.Namespace):
+    dry: bool
+    check: bool
+    only: list[str]
+
+
+def parse_options() -> Options:
+    parser = argparse.ArgumentParser(prog="python -m bench.gpu", description=__doc__)
+    parser.add_argument("--dry", action="store_true", help="small, on the CPU")
+    parser.add_argument("--check", action="store_true", help="only say whether it could run")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
+    return parser.parse_args(namespace=Options())
+
+
+def why_not(*, dry: bool) -> str | None:
+    """One sentence: why nothing can be measured with this interpreter."""
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        return (
+            f"{sys.executable} lacks {', '.join(missing)}: name another Python with PYTHON=..., "
+            "whose torch sees an NVIDIA GPU."
+        )
+    import torch
+
+    if not dry and not torch.cuda.is_available():
+        return (
+            f"{sys.executable} has torch {torch.__version__}, which sees no NVIDIA GPU: name "
+            "another Python with PYTHON=..."
+        )
+    if dry:
+        return None
+    from engine.runner.attention.backend import why_no_kernels
+
+    reason = why_no_kernels(torch.device("cuda"))
+    return None if reason is None else f"The kernels do not run here: {reason}."
+
+
+def measure(options: Options) -> dict[str, Any]:
+    from bench import gpu_attention
+    from bench.gpu_clock import Clock
+
+    clock = Clock(dry=options.dry)
+    found: dict[str, Any] = {"card": card(dry=options.dry), "dry": options.dry}
+    print(found["card"])
+    found |= clock.measure_ceilings() | gpu_attention.check(clock)
+    parts: dict[str, Callable[[], dict[str, Any]]] = {
+        "attention": lambda: {"decode_attention": gpu_attention.measure_decode(clock)},
+        "prefill": lambda: {"prefill_attention": gpu_attention.measure_prefill(clock)},
+        "model": lambda: measure_model(clock),
+        "engine": lambda: measure_engine(clock),
+    }
+    for name in options.only:
+        found |= parts[name]()
+    return found
+
+
+def measure_model(clock: Any) -> dict[str, Any]:
+    from bench.gpu_model import ModelBench
+
+    return ModelBench(clock).measure()
+
+
+def measure_engine(clock: Any) -> dict[str, Any]:
+    """Needs what the engine needs besides torch, and the model of the set-up."""
+    if importlib.util.find_spec("msgspec") is None:
+        print("\nEngine: not measured, since msgspec is missing here.")
+        return {"engine_step": None}
+    from bench.gpu_engine import measure_steps
+
+    return {"engine_step": measure_steps(clock)}
+
+
+def card(*, dry: bool) -> str:
+    import torch
+    import triton
+
+    versions = f"torch {torch.__version__}, triton {triton.__version__}"
+    if dry:
+        return f"a dry run on the CPU: its times mean nothing; {versions}"
+    properties = torch.cuda.get_device_properties(0)
+    return (
+        f"{properties.name}, {properties.multi_processor_count} processors, "
+        f"CUDA {torch.version.cuda}; {versions}"
+    )
+
+
+def main() -> int:
+    options = parse_options()
+    if options.dry:  # before anything imports triton
+        os.environ |= {"TRITON_INTERPRET": "1", "PAGEWALK_ATTENTION": "triton"}
+    reason = why_not(dry=options.dry)
+    if reason is not None:
+        print(reason, file=sys.stderr)
+        return 1
+    if not options.check:
+        print(f"\n{json.dumps(measure(options))}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""The attention kernel by itself: against the bytes it must read, and against SDPA."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from bench.gpu_clock import MAX_CACHED_TOKENS, Clock
+from bench.measure import print_table, rounded
+from engine.runner.attention.backend import GroupBatch
+from engine.runner.attention.reference import ReferenceAttention
+from engine.runner.attention.triton_backend import PagedPlan, TritonAttention, paged_attention
+
+NUM_HEADS, NUM_KV_HEADS, HEAD_SIZE = 9, 3, 64  # SmolLM2-135M
+SCALE = HEAD_SIZE**-0.5
+TOLERANCE = 3e-2  # of bfloat16, relative
+
+
+class Case(NamedTuple):
+    """Sequences of one length in a cache whose blocks are drawn at random."""
+
+    query: Tensor  # [num_tokens, num_heads, head_size]
+    kv_cache: Tensor  # [2, num_blocks, block_size, num_kv_heads, head_size]
+    plan: PagedPlan
+
+    def attend(self) -> Tensor:
+        return paged_attention(self.query, self.kv_cache, plan=self.plan, scale=SCALE)
+
+
+def draw_case(
+    clock: Clock, batch: int, length: int, block_size: int, *, query_len: int = 1
+) -> Case:
+    num_blocks = -(-length // block_size)
+    ids = torch.randperm(batch * num_blocks).view(batch, num_blocks).tolist()
+    group = group_batch(clock, ids, length, block_size=block_size, query_len=query_len)
+    shape = (2, batch * num_blocks, block_size, NUM_KV_HEADS, HEAD_SIZE)
+    return Case(
+        query=_draw(clock, batch * query_len, NUM_HEADS, HEAD_SIZE),
+        kv_cache=_draw(clock, *shape),
+        plan=TritonAttention().plan(group, window=None, dtype=clock.dtype),
+    )
+
+
+def group_batch(
+    clock: Clock, tables: Sequence[Sequence[int]], length: int, *, block_size: int, query_len: int
+) -> GroupBatch:
+    positions = range(length - query_len, length)
+    slots = [
+        table[position // block_size] * block_size + position % block_size
+        for table in tables
+        for position in positions
+    ]
+    return GroupBatch(
+        block_size=block_size,
+        query_start=[index * query_len for index in range(len(tables) + 1)],
+        seq_lens=[length] * len(tables),
+        block_tables=tables,
+        slot_mapping=torch.tensor(slots, device=clock.device),
+    )
+
+
+def _draw(clock: Clock, *shape: int) -> Tensor:
+    return torch.randn(shape, device=clock.device, dtype=clock.dtype)
+
+
+def check(clock: Clock) -> dict[str, Any]:
+    """The largest relative error against plain torch in float32. AssertionError if it is too large."""
+    worst = 0.0
+    for block_size in clock.size.block_sizes:
+        for query_len in (1, 30):
+            case = draw_case(clock, 3, 40, block_size, query_len=query_len)
+            tables = case.plan.block_table.tolist()
+            group = group_batch(clock, tables, 40, block_size=block_size, query_len=query_len)
+            cache = case.kv_cache.float()
+            flat = cache.flatten(1, 2)
+            key, value = flat[0, group.slot_mapping], flat[1, group.slot_mapping]
+            backend = ReferenceAttention()
+            plan = backend.plan(group, window=None, dtype=torch.float32)
+            expected = backend.forward(
+                case.query.float(), key, value, cache, plan=plan, scale=SCALE
+            )
+            error = float((case.attend().float() - expected).norm() / expected.norm())
+            assert error < TOLERANCE, f"block_size={block_size}: off by {error:.2g}"
+            worst = max(worst, error)
+    return {"largest_relative_error": worst}
+
+
+def measure_decode(clock: Clock) -> list[dict[str, Any]]:
+    """Decode attention over batch x context x block size; the floor is K and V, read once."""
+    rows: list[dict[str, Any]] = []
+    for batch in clock.size.batches:
+        for context in clock.size.contexts:
+            if batch * context > MAX_CACHED_TOKENS:
+                continue
+            read_bytes = 2 * batch * context * NUM_KV_HEADS * HEAD_SIZE * clock.dtype.itemsize
+            sdpa_s = _sdpa_s(clock, batch, context)
+            for block_size in clock.size.block_sizes:
+                num_sets = clock.num_sets(read_bytes)
+                cases = [draw_case(clock, batch, context, block_size) for _ in range(num_sets)]
+                kernel_s = clock.kernel_s([case.attend for case in cases])
+                rows.append(
+                    {
+                        "batch": batch,
+                        "context": context,
+                        "block_size": block_size,
+                        "us": rounded(kernel_s * 1e6),
+                        "TB_s": rounded(read_bytes / kernel_s / 1e12),
+                        "of_floor": rounded(read_bytes / clock.bytes_s / kernel_s),
+                        "sdpa_us": rounded(sdpa_s * 1e6),
+                    }
+                )
+    _print("Decode attention", "bytes of K and V over the speed of a copy = the floor", rows)
+    return rows
+
+
+def _sdpa_s(clock: Clock, batch: int, context: int) -> float:
+    """torch's own attention on K and V that lie in one piece, without any paging."""
+    query = _draw(clock, batch, NUM_HEADS, 1, HEAD_SIZE)
+    key, value = (_draw(clock, batch, NUM_KV_HEADS, context, HEAD_SIZE) for _ in range(2))
+    return clock.kernel_s(
+        [lambda: scaled_dot_product_attention(query, key, value, enable_gqa=True)]
+    )
+
+
+def measure_prefill(clock: Clock) -> list[dict[str, Any]]:
+    """Whole prompts: the rate of the two products that a causal mask leaves."""
+    rows: list[dict[str, Any]] = []
+    for batch, length in clock.size.prompts:
+        flop = 4 * NUM_HEADS * HEAD_SIZE * batch * length * (length + 1) / 2
+        query = _draw(clock, batch, NUM_HEADS, length, HEAD_SIZE)
+        key, value = (_draw(clock, batch, NUM_KV_HEADS, length, HEAD_SIZE) for _ in range(2))
+
+        def attend_contiguous(q: Tensor = query, k: Tensor = key, v: Tensor = value) -> Tensor:
+            return scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+        sdpa_s = clock.kernel_s([attend_contiguous], turns=4)
+        for block_size in clock.size.block_sizes:
+            case = draw_case(clock, batch, length, block_size, query_len=length)
+            case.attend()  # its tiles are copied to the device once, and not while capturing
+            kernel_s = clock.kernel_s([case.attend], turns=4)
+            rows.append(
+                {
+                    "batch": batch,
+                    "tokens": length,
+                    "block_size": block_size,
+                    "us": rounded(kernel_s * 1e6),
+                    "TFLOP_s": rounded(flop / kernel_s / 1e12),
+                    "sdpa_TFLOP_s": rounded(flop / sdpa_s / 1e12),
+                }
+            )
+    _print("Prefill attention", "causal; SDPA on contiguous K and V beside it", rows)
+    return rows
+
+
+def _print(title: str, method: str, rows: Sequence[dict[str, Any]]) -> None:
+    print_table(title, method, tuple(rows[0]), [tuple(row.values()) for row in rows])

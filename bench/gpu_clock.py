@@ -1,0 +1,117 @@
+"""How a time on a GPU is taken, and what the card can do at best."""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+
+Call = Callable[[], object]
+
+
+class Size(NamedTuple):
+    """How much is measured."""
+
+    batches: tuple[int, ...]
+    contexts: tuple[int, ...]  # tokens in the cache
+    block_sizes: tuple[int, ...]
+    prompts: tuple[tuple[int, int], ...]  # batch and tokens
+    num_layers: int
+    vocab_size: int
+    copied_bytes: int
+    matrix: int  # rows and columns
+    new_tokens: int
+
+
+FULL = Size(
+    batches=(1, 8, 32, 128),
+    contexts=(128, 1024, 8192),
+    block_sizes=(1, 4, 16, 64, 256),
+    prompts=((1, 512), (1, 2048), (1, 8192), (8, 2048)),
+    num_layers=30,
+    vocab_size=49_152,
+    copied_bytes=2**32,
+    matrix=8192,
+    new_tokens=64,
+)
+DRY = Size(
+    batches=(2,),
+    contexts=(20,),
+    block_sizes=(1, 16),
+    prompts=((1, 20),),
+    num_layers=1,
+    vocab_size=300,
+    copied_bytes=2**20,
+    matrix=64,
+    new_tokens=2,
+)
+MAX_CACHED_TOKENS = 300_000  # of one batch: more than a card should be asked for
+COLD_BYTES = 300_000_000  # several times a GPU's L2 cache
+
+
+class Clock:
+    """Times work on a GPU; on a CPU it runs everything once, to show that it runs."""
+
+    def __init__(self, *, dry: bool) -> None:
+        self.dry = dry
+        self.size = DRY if dry else FULL
+        self.device = torch.device("cpu" if dry else "cuda")
+        self.dtype = torch.float32 if dry else torch.bfloat16
+        self.bytes_s = float("nan")  # what a copy reaches, read and written; see measure_ceilings
+
+    def sync(self) -> None:
+        if not self.dry:
+            torch.cuda.synchronize()
+
+    def num_sets(self, num_bytes: int) -> int:
+        """So many copies of the data to take turns with that the L2 cache holds none of them."""
+        return 1 if self.dry else min(40, max(2, COLD_BYTES // num_bytes))
+
+    def kernel_s(self, calls: Sequence[Call], *, turns: int = 20, rounds: int = 7) -> float:
+        """Median seconds of one call. `calls` are the same on different data, taken in turn, and
+        are captured as one graph, so that neither Python nor a launch is in the time."""
+        if self.dry:
+            return self.wall_s(calls[0])
+        order = [calls[index % len(calls)] for index in range(max(turns, len(calls)))]
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        with torch.cuda.stream(side):
+            for call in calls[:2]:
+                call()
+        self.sync()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for call in order:
+                call()
+        graph.replay()
+        return statistics.median(self._replay_s(graph) for _ in range(rounds)) / len(order)
+
+    def _replay_s(self, graph: torch.cuda.CUDAGraph) -> float:
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+        begin.record()
+        graph.replay()
+        end.record()
+        self.sync()
+        return float(begin.elapsed_time(end)) / 1e3
+
+    def wall_s(self, call: Call, *, rounds: int = 20) -> float:
+        """Median seconds of one call and the wait for it: Python and launches count."""
+        found = []
+        for _ in range(1 if self.dry else rounds):
+            self.sync()
+            start_s = time.perf_counter()
+            call()
+            self.sync()
+            found.append(time.perf_counter() - start_s)
+        return statistics.median(found)
+
+    def measure_ceilings(self) -> dict[str, float]:
+        """Bytes a second of a large copy, and the rate of a large matrix product."""
+        source = torch.zeros(self.size.copied_bytes, dtype=torch.uint8, device=self.device)
+        goal = torch.empty_like(source)
+        copy_s = self.kernel_s([lambda: goal.copy_(source)], turns=5)
+        self.bytes_s = 2 * self.size.copied_bytes / copy_s
+        rows = self.size.matrix
+        a, b = (torch.randn(rows, rows, device=self.device, dtype=self.dtype) for _ in range(2))
+        product_s = self.kernel_s([lambda: a @ b], turns=5)
+        return {"copy_TB_s": self.bytes_s / 1e12, "product_TFLOP_s": 2 * rows**3 / product_s / 1e12}
