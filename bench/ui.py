@@ -2,7 +2,7 @@
 
 A run of scripted tokens fills about half of a pool of 64, 1,024 or 131,928 blocks. The clock runs in
 the page: from the click on a button of the transport, or on the slider, until the words of the new
-moment stand there and the next frame was painted. The transport is drawn last, so everything
+moment stand there and the frame with them was painted. The transport is drawn last, so everything
 else is there then. The first picture is that of the first browser of a server that has just
 answered its health check; the model begins to load behind it, and steps are taken once it is there.
 """
@@ -33,6 +33,16 @@ SECONDS_TO_START = 60
 LONG_MS = 60_000
 MODEL_SETTLED = re.compile("Model ready|No model")
 
+# Bytes that the server sends.
+COUNT = """
+window.received = 0;
+window.WebSocket = class extends WebSocket {
+  constructor(...args) {
+    super(...args);
+    this.addEventListener("message", ({ data }) => { received += data.byteLength ?? data.size; });
+  }
+};
+"""
 # Finds the transport through the shadow roots of the components.
 FIND = """
 window.deep = (selector) => { for (const host of document.querySelectorAll("*")) {
@@ -40,9 +50,11 @@ window.deep = (selector) => { for (const host of document.querySelectorAll("*"))
 window.painted = (act) => new Promise((done, fail) => {
   const where = deep(".where"), before = where.textContent, began = performance.now();
   setTimeout(() => fail(new Error(`no picture after "${before}"`)), 30000);
-  const look = () => where.textContent === before ? requestAnimationFrame(look)
-    : requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - began)));
-  act(); requestAnimationFrame(look);
+  const frame = (then) => requestAnimationFrame(then), seen = new MutationObserver(() => {
+    if (where.textContent === before) return;
+    seen.disconnect(); frame(() => frame(() => done(performance.now() - began)));
+  });
+  seen.observe(where, { childList: true, characterData: true, subtree: true }); act();
 });
 window.press = (name) => painted(() => deep(`button[data-name=${name}]`).click());
 window.slide = (position) => painted(() => {
@@ -94,6 +106,7 @@ class Measured:
         self.first_picture_s = 0.0
         self.steps_ms: list[float] = []
         self.jumps_ms: list[float] = []
+        self.kb_per_step = 0.0
 
 
 def measure(browser: Any, num_blocks: int, *, num_steps: int, num_jumps: int) -> Measured:
@@ -101,19 +114,22 @@ def measure(browser: Any, num_blocks: int, *, num_steps: int, num_jumps: int) ->
     with server(num_blocks) as url:
         context = browser.new_context(viewport=VIEWPORT)
         page = context.new_page()
+        page.add_init_script(COUNT)
         page.set_default_timeout(LONG_MS)
         began = time.perf_counter()
-        page.goto(url)
+        page.goto(f"{url}/playground")
         page.locator(".where").wait_for()
         found.first_picture_s = time.perf_counter() - began
         page.get_by_text(MODEL_SETTLED).wait_for()
         page.evaluate(FIND)
         last = int(page.evaluate("Number(deep('input.slider').max)"))
         page.evaluate(f"slide({last // 2})")
+        received = page.evaluate("received")
         for number in range(num_steps + 4):  # the first few warm up
             name = "forward" if number % 4 < 2 else "back"
             took = page.evaluate(f"press('{name}')")
             found.steps_ms += [took] if number >= 4 else []
+        found.kb_per_step = (page.evaluate("received") - received) / (num_steps + 4) / 1000
         drawn = random.Random(0)
         at = last // 2
         for _ in range(num_jumps):
@@ -158,8 +174,9 @@ def _report(found: dict[int, Measured], method: str) -> None:
     for num_blocks, measured in found.items():
         step, jump = percentiles(measured.steps_ms), percentiles(measured.jumps_ms)
         first = rounded(measured.first_picture_s)
-        rows.append((num_blocks, step["p50"], step["p95"], jump["p50"], jump["p95"], first))
-    header = ("blocks", "step p50 ms", "p95", "jump p50 ms", "p95", "first picture s")
+        moved = (step["p50"], step["p95"], jump["p50"], jump["p95"])
+        rows.append((num_blocks, *moved, first, rounded(measured.kb_per_step)))
+    header = ("blocks", "step p50 ms", "p95", "jump p50 ms", "p95", "first picture s", "kB a step")
     print_table("Click to painted picture", method, header, rows)
 
 
@@ -167,6 +184,7 @@ def as_json(found: dict[int, Measured]) -> dict[str, Any]:
     return {
         "step_ms": {str(size): percentiles(each.steps_ms) for size, each in found.items()},
         "jump_ms": {str(size): percentiles(each.jumps_ms) for size, each in found.items()},
+        "kb_per_step": {str(size): rounded(each.kb_per_step) for size, each in found.items()},
         "first_picture_s": rounded(max(each.first_picture_s for each in found.values())),
     }
 

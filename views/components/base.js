@@ -21,6 +21,8 @@ function together(sent, { place, present, sheets }) {
 }
 // What asks for sizes and places waits until all parts are drawn: then the layout is made once.
 const afterwards = (measure) => kept("stage").measures.push(measure);
+// What nobody looks at waits until the picture is there.
+const afterPicture = (act) => requestAnimationFrame(() => setTimeout(act));
 const el = (tag, cls = "", text) => {
   const node = document.createElement(tag);
   if (cls) node.className = cls;

@@ -49,7 +49,7 @@ function canvas(root, holder, data) {
   const own = JSON.stringify(data.lit?.own ?? {}), lit = data.lit?.blocks ?? [];
   if (own !== view.seen && lit.length && view.zoom > 1 && !lit.some((i) => isInView(view, i))) center(view, lit[0]);
   view.seen = own;
-  paint(view);
+  afterwards(() => paint(view));
 }
 
 const cellOf = ({ codes, data }, i) => {

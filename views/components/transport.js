@@ -28,7 +28,7 @@ function present({ data, parentElement, setTriggerValue }) {
   settle(player); move(player, data.motion);
   if (isNew && (player.underWay !== null || player.dirty)) { player.underWay = null; player.dirty = true; flush(player); }
   picture(root, player);
-  if (data.address) address(player, data.address);
+  afterPicture(() => { if (player.root === root && player.data.address) address(player, player.data.address); });
   return () => { if (player.root === root) { stop(player); clearTimeout(player.lost); player.root = null; player.gone = performance.now(); } };
 }
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍"}
 MAX_CHARACTER_BYTES = 4  # UTF-8
+STRETCH = 64  # tokens that are read together
 LONG_RUN = 6  # that many equal signs in a row become one and a count
 INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zs", "Zl", "Zp"})
 MARKS = frozenset({"Mn", "Me", "Mc"})
@@ -42,7 +43,7 @@ class _Character(NamedTuple):
     char: str | None  # None: a byte that belongs to no character
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=1024)
 def pieces(token_bytes: tuple[bytes, ...]) -> tuple[Piece, ...]:
     """One Piece per token; what the pieces stand for, joined, is the text again."""
     text = b"".join(token_bytes)
@@ -67,10 +68,18 @@ def drawn_runs(piece: Piece) -> str | list[list[str]]:
 def pieces_between(token_bytes: Sequence[bytes], start: int, stop: int) -> tuple[Piece, ...]:
     """The pieces of tokens `start` to `stop - 1`, at a cost that does not grow with the text.
 
-    Reading begins at a byte that no character reaches across, and ends where the last is whole.
+    Read in stretches that begin at fixed places, so that the next picture finds them again.
     """
     if start >= stop:
         return ()
+    begins = range(start - start % STRETCH, stop, STRETCH)
+    stretches = (_stretch(token_bytes, at, min(at + STRETCH, len(token_bytes))) for at in begins)
+    found = tuple(piece for stretch in stretches for piece in stretch)
+    return found[start - begins.start : stop - begins.start]
+
+
+def _stretch(token_bytes: Sequence[bytes], start: int, stop: int) -> tuple[Piece, ...]:
+    """Reading begins at a byte that no character reaches across, and ends where the last is whole."""
     first, last, ahead = start, stop, 0
     while first > 0 and (not token_bytes[first] or _goes_on(token_bytes[first][0])):
         first -= 1
