@@ -1,12 +1,13 @@
 """Pagewalk in the browser: page config and navigation, nothing else."""
 
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
 from views import session
 from views.components.piece import carry
-from views.pages import compare, fragmentation, inspect, learn, playground, sizing
+from views.pages import compare, fragmentation, home, inspect, learn, playground, sizing
 from views.widgets.language import language
 
 text = session.text()
@@ -15,15 +16,27 @@ st.set_page_config(
     page_icon=str(Path(__file__).parent / "docs" / "icon.png"),
     layout="wide",
 )
+lessons = st.Page(learn.render, title=text("learn.page"), url_path="learn")
+play = st.Page(playground.render, title=text("app.playground"), url_path="playground")
+opened = st.Page(inspect.render, title=text("inspect.page"), url_path="inspect")
+first = st.Page(
+    partial(home.render, (lessons, play, opened)),
+    title=text("home.page"),
+    url_path="home",
+    default=True,
+)
 pages = [
-    st.Page(learn.render, title=text("learn.page"), url_path="learn"),
-    st.Page(playground.render, title=text("app.playground"), url_path="playground", default=True),
+    first,
+    lessons,
+    play,
     st.Page(compare.render, title=text("compare.page"), url_path="compare"),
     st.Page(sizing.render, title=text("app.sizing"), url_path="sizing"),
     st.Page(fragmentation.render, title=text("frag.page"), url_path="fragmentation"),
-    st.Page(inspect.render, title=text("inspect.page"), url_path="inspect"),
+    opened,
 ]
 carry()
 page = st.navigation(pages, position="top")
+if page == first and home.names_a_moment():
+    st.switch_page(play, query_params=dict(st.query_params))
 language()
 page.run()

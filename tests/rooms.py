@@ -129,7 +129,7 @@ ROOMS: dict[str, Room] = {
         packages=("msgspec",),
     ),
     "lessons.__main__": Room(
-        ours=("lessons", "engine.trace", "engine.workload", "engine.conformance", *SETTINGS)
+        ours=("lessons", "engine.trace", "engine.workload", "engine.sources.live", *SETTINGS)
     ),
     "views.__main__": Room(packages=("streamlit",)),
     "views.theme": Room(),

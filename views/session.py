@@ -15,11 +15,12 @@ from engine.config import EngineConfig
 from engine.errors import PagewalkError
 from engine.sources.source import Tokenized
 from engine.trace.state import Cursor
+from engine.trace.trace import Trace
 from views import actions, side_runs, studying
 from views.branching import scripted_run
 from views.choices import LENSES, Choices
 from views.drafts import Branch, Draft, Restart, numbers_of
-from views.examples import EXAMPLES, Example
+from views.examples import DOC_EXAMPLE, EXAMPLES, Example
 from views.figures import address
 from views.figures.selection import NOTHING
 from views.loading import Loader, load_default_model
@@ -35,9 +36,9 @@ def enter(desk: str) -> None:
     st.session_state[_HERE] = desk
 
 
-def choices() -> Choices:
-    """What lies on the desk of the page that is open."""
-    return _desk(st.session_state.get(_HERE, PLAYGROUND))
+def choices(desk: str | None = None) -> Choices:
+    """What lies on a desk (None: of the page that is open)."""
+    return _desk(desk or st.session_state.get(_HERE, PLAYGROUND))
 
 
 def _desk(name: str) -> Choices:
@@ -99,6 +100,11 @@ def _recorded(name: str) -> Run:
     begun = scripted_run(EXAMPLES[name], EXAMPLES[name].config)
     begun.link = {"example": name}
     return begun
+
+
+def recorded_example() -> Trace:
+    """The documentation's example, from start to end."""
+    return _recorded(DOC_EXAMPLE).trace
 
 
 def example() -> Example:
@@ -188,6 +194,12 @@ def prepare_lesson() -> None:
             if complaint:
                 choices().say_also(complaint)
         choices().address_is_read = True
+
+
+def forget_moment() -> None:
+    """A page without a run has no moment in its address; the language and what is done stay."""
+    for name in {*address.MOMENT, "lesson", "chunk"} & set(st.query_params):
+        del st.query_params[name]
 
 
 def lesson_run() -> Run | None:

@@ -129,11 +129,23 @@ def _turn_to(chosen: Choices, chunk: int) -> None:
 # Actions ------------------------------------------------------------------------------------------
 
 
+def open_lesson(chosen: Choices, loaded: LoadedLesson) -> None:
+    """From its first text on; whatever was read before is left."""
+    chosen.study, chosen.run = Study(loaded), None
+    chosen.address_is_read = True
+    _turn_to(chosen, 0)
+
+
+def first_not_done(chosen: Choices) -> LoadedLesson:
+    """Where to go on; the first lesson again for whoever has read them all."""
+    lessons = syllabus()
+    return next((each for each in lessons if each.lesson.number not in chosen.done), lessons[0])
+
+
 def _open(chosen: Choices, _: Run | None, name: Any) -> bool:
     loaded = find(str(name))
     if loaded is not None:
-        chosen.study, chosen.run = Study(loaded), None
-        _turn_to(chosen, 0)
+        open_lesson(chosen, loaded)
     return True
 
 

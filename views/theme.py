@@ -76,6 +76,9 @@ PAGE_STYLE = """<style>
   .st-key-stage > :nth-child(1) { grid-area: story; } .st-key-stage > :nth-child(2) { grid-area: requests; }
   .st-key-stage > :nth-child(3) { grid-area: pool; } .st-key-stage > :nth-child(4) { grid-area: numbers; }
 }
+.st-key-home { max-width: 1080px; margin: 0 auto; } .st-key-home h1 { font-size: 2.1rem; padding-bottom: 0; }
+.st-key-home > div:nth-child(2) p { font-size: 1.2rem; line-height: 1.45; max-width: 46em; }
+[class*="st-key-door_"] [data-testid="stPageLink-NavLink"] p { font-size: 1.1rem; font-weight: 640; }
 .st-key-stage_told { --pw-lines: 118px; }
 @media (min-width: 641px) { .st-key-stage:has(.st-key-stage_prose) { grid-template-columns: minmax(0, 13fr) minmax(0, 18fr) minmax(0, 12.3fr); } }
 @media (min-width: 641px) and (max-width: 1200px) { .st-key-stage { grid-template-columns: minmax(0, 10.5fr) minmax(0, 19fr) minmax(0, 13fr); } }

@@ -65,7 +65,7 @@ def test_axe_finds_no_serious_barrier_on_a_phone_with_the_panel_open(page, base_
 
 
 def test_a_barrier_in_one_of_our_parts_would_be_found(page, base_url):
-    page.goto(base_url)
+    page.goto(f"{base_url}/playground")
     page.get_by_role("group", name="Time").get_by_text("step 0").wait_for()
     page.locator(".buttons button").first.evaluate(
         "b => { b.textContent = ''; b.removeAttribute('aria-label'); b.removeAttribute('title'); }"

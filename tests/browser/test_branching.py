@@ -26,7 +26,7 @@ def run_button(page: Page, number: int):
 
 
 def test_run_until_goes_to_the_next_moment_of_a_recorded_run(page, base_url):
-    open_at(page, base_url, 0, 4)
+    open_at(page, f"{base_url}/playground", 0, 4)
     run_until(page, "request1 starts")
     expect(page.locator(NOW)).to_have_text(re.compile("^request1 runs"))
     run_until(page, "something is evicted")

@@ -29,9 +29,9 @@ def block_in(page: Page, title: str, block_id: int):
 def restart_with(page: Page, **settings: str) -> None:
     page.get_by_role("button", name="Prompts, settings").click()
     for name, value in settings.items():
-        field = page.get_by_role("textbox", name=name, exact=True)
+        field = page.get_by_role("textbox", name=name)
         field.fill(value)
-        field.press("Enter")
+        expect(field).to_have_attribute("data-changed", "true")
     page.get_by_role("button", name="Apply and restart").click()
     expect(page.get_by_role("button", name="Apply and restart")).to_be_disabled()
     page.get_by_role("button", name="Close settings").click()
@@ -56,8 +56,30 @@ def test_a_free_block_is_the_same_thing_in_pool_and_queue(page, base_url):
     block_in(page, "Free queue", 7).click()
     expect(block_in(page, "Free queue", 7)).to_have_attribute("data-lit", "own")
     expect(block_in(page, "Block pool", 7)).to_have_attribute("data-lit", "own")
+    page.wait_for_url(re.compile("block=7"))  # all of the page has it, so that nothing is under way
     block_in(page, "Block pool", 7).click()
     expect(page.locator("[data-lit]")).to_have_count(0)
+
+
+@pytest.mark.model
+def test_nothing_moves_and_no_click_is_lost_when_the_model_becomes_ready(page, base_url):
+    """Who does not wait for the model has nothing drawn anew, and nothing steps aside for it."""
+    open_at(page, f"{base_url}?step=5")
+    queue = piece(page, "Free queue")
+    place = queue.bounding_box()
+    page.locator(".root").evaluate_all("(roots) => roots.forEach((root) => { root.known = true; })")
+    for _ in range(200):
+        is_ready = page.get_by_text("Model ready").count() > 0
+        block_in(page, "Free queue", 7).click()
+        expect(block_in(page, "Block pool", 7)).to_have_attribute("data-lit", "own")
+        block_in(page, "Free queue", 7).click()
+        expect(page.locator("[data-lit]")).to_have_count(0)
+        if is_ready:
+            break
+    expect(page.get_by_text("Model ready")).to_be_visible(timeout=90_000)
+    assert queue.bounding_box() == place
+    known = page.locator(".root").evaluate_all("(roots) => roots.every((root) => root.known)")
+    assert known
 
 
 def test_the_pointer_shows_the_same_thing_everywhere_at_once(page, base_url):
@@ -96,7 +118,7 @@ def test_a_block_that_is_hit_leaves_a_ghost_in_the_queue(page, base_url):
 
 def test_a_click_on_the_canvas_of_a_large_pool_selects_the_block_under_it(page, base_url):
     """Case B43."""
-    open_at(page, base_url)
+    open_at(page, f"{base_url}/playground")
     restart_with(page, num_blocks="1500")
     holder = piece(page, "Block pool").locator(".holder")
     cell = float(holder.get_attribute("data-cell"))
@@ -108,7 +130,7 @@ def test_a_click_on_the_canvas_of_a_large_pool_selects_the_block_under_it(page, 
 
 
 def test_a_large_pool_keeps_its_zoom_over_steps_selection_and_settings(page, base_url):
-    open_at(page, base_url)
+    open_at(page, f"{base_url}/playground")
     restart_with(page, num_blocks="1500")
     holder = piece(page, "Block pool").locator(".holder")
     picture = holder.locator("canvas")
@@ -142,6 +164,34 @@ def test_presses_around_the_settings_panel_all_count(page, base_url):
             page.keyboard.press("ArrowRight")
         expect(page.locator(".root[data-busy]")).to_have_count(0)
         expect(slider).to_have_value(str(expected))
+
+
+WATCH_HEIGHTS = """() => {
+  const stage = () => document.querySelector('.st-key-stage_requests')?.offsetHeight ?? 0;
+  globalThis.lowest = stage();
+  const look = () => { globalThis.lowest = Math.min(globalThis.lowest, stage()); requestAnimationFrame(look); };
+  look();
+}"""
+
+
+def test_an_open_panel_that_follows_time_to_another_step_mounts_nothing_anew(page, base_url):
+    """The page around the stage is drawn again there: no part may go, blink or lose its place."""
+    open_at(page, f"{base_url}?step=2&sub=7")
+    page.get_by_role("button", name="Prompts, settings").click()
+    field = page.get_by_role("textbox", name="max_num_seqs")
+    expect(page.get_by_role("button", name="Branch from step 3 with these")).to_be_visible()
+    page.locator(".root").evaluate_all("(roots) => roots.forEach((root) => { root.known = true; })")
+    num_parts = page.locator(".root").count()
+    page.evaluate(WATCH_HEIGHTS)
+    field.fill("5")
+    page.get_by_role("heading", name="Requests", exact=True).click()
+    page.keyboard.press("Shift+ArrowRight")
+    expect(page.get_by_role("button", name="Branch from step 4 with these")).to_be_visible()
+    page.wait_for_timeout(300)
+    known = page.locator(".root").evaluate_all("(roots) => roots.filter((r) => r.known).length")
+    assert (known, page.locator(".root").count()) == (num_parts, num_parts)
+    assert page.evaluate("globalThis.lowest") > 100, "no frame without the stage"
+    expect(field).to_have_value("5")
 
 
 def test_a_target_that_is_lost_on_its_way_is_sent_again(page, base_url):

@@ -35,7 +35,7 @@ def overflow(page: Page) -> int:
 
 
 def test_the_example_opens_where_its_first_blocks_are_handed_out(page, base_url):
-    open_at(page, base_url, 0, 4)
+    open_at(page, f"{base_url}/playground", 0, 4)
     expect(page.locator(NOW)).to_have_text(
         "request0 takes blocks 1, 2, 3, 4 from the head of the free queue."
     )
@@ -44,7 +44,7 @@ def test_the_example_opens_where_its_first_blocks_are_handed_out(page, base_url)
 
 
 def test_keys_go_forward_back_and_by_whole_steps_and_the_address_follows(page, base_url):
-    open_at(page, base_url, 0, 4)
+    open_at(page, f"{base_url}/playground", 0, 4)
     page.keyboard.press("ArrowRight")
     where(page, 0, 5)
     page.keyboard.press("ArrowLeft")
@@ -88,7 +88,7 @@ def test_a_click_on_a_block_shows_its_content_and_a_step_keeps_it_selected(page,
 
 
 def test_arrow_keys_inside_the_pool_move_between_blocks_and_not_in_time(page, base_url):
-    open_at(page, base_url, 0, 4)
+    open_at(page, f"{base_url}/playground", 0, 4)
     block(page, 0).focus()
     page.keyboard.press("ArrowRight")
     expect(block(page, 1)).to_be_focused()
@@ -106,14 +106,32 @@ def test_play_ends_at_the_end_of_the_run(page, base_url):
 
 
 def test_a_step_is_reached_by_its_number(page, base_url):
-    open_at(page, base_url, 0, 4)
-    field = page.get_by_role("textbox", name="go to step")
+    open_at(page, f"{base_url}/playground", 0, 4)
+    field, said = page.get_by_role("textbox", name="go to step"), page.locator(".place .said")
     field.fill("5")
     field.press("Enter")
     expect(page.locator(NOW)).to_have_text(re.compile("Step 5 is over"))
     field.fill("99")
     field.press("Enter")
     expect(page.locator(NOW)).to_have_text(re.compile("Step 7 is over"))
+    expect(said).to_have_text("There is no step 99: the run ends with step 7, which is shown.")
+
+
+@pytest.mark.parametrize("given", ["five", "-1", "1.5", "<b>x</b>"])
+def test_what_is_no_step_gets_a_sentence_and_moves_nothing(page, base_url, given):
+    open_at(page, f"{base_url}/playground", 0, 4)
+    field = page.get_by_role("textbox", name="go to step")
+    field.fill(given)
+    field.press("Enter")
+    said = page.locator(".place .said")
+    expect(said).to_have_text(f"“{given}” is no step: give a whole number such as 7.")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_be_focused()
+    where(page, 0, 4)
+    field.fill("")
+    expect(said).to_be_empty()
+    field.press("Enter")
+    expect(said).to_have_text("Give the number of a step, such as 7.")
 
 
 def test_a_finished_card_opens_and_folds_by_the_keyboard(page, base_url):
@@ -130,22 +148,25 @@ def test_a_finished_card_opens_and_folds_by_the_keyboard(page, base_url):
     expect(card.locator(".blocks")).to_be_hidden()
 
 
-def test_a_refused_setting_shows_at_once_and_stays_in_the_form(page, base_url):
-    open_at(page, base_url, 0, 4)
+def test_a_refused_setting_says_so_while_it_is_typed_and_stays_in_the_form(page, base_url):
+    open_at(page, f"{base_url}/playground", 0, 4)
     page.get_by_role("button", name="Prompts, settings").click()
-    field = page.get_by_role("textbox", name="block_size")
+    field = page.get_by_role("textbox", name="Tokens per block block_size")
+    apply = page.get_by_role("button", name="Apply and restart")
     for given, sentence in (("1.5", "is not a whole number"), ("0", "is out of range")):
-        field.fill(given)
-        field.press("Enter")
-        page.get_by_role("button", name="Apply and restart").click()
-        expect(page.get_by_role("alert")).to_contain_text(f"block_size={given} {sentence}")
+        field.press("Control+a")
+        page.keyboard.type(given)
+        expect(page.get_by_text(f"block_size={given} {sentence}")).to_be_visible()
+        expect(field).to_have_attribute("aria-invalid", "true")
         expect(field).to_have_value(given)
+        expect(field).to_be_focused()
+        expect(apply).to_be_disabled()
     page.get_by_role("button", name="Close settings").click()
     expect(field).to_have_count(0)
     page.get_by_role("button", name="Prompts, settings").click()
     expect(field).to_have_value("0")
     field.fill("2")
-    field.press("Enter")
+    expect(field).not_to_have_attribute("aria-invalid", "true")
     page.get_by_role("button", name="Apply and restart").click()
     expect(page.get_by_role("alert")).to_have_count(0)
     expect(page.locator(NOW)).to_contain_text("request0 takes blocks 1, 2, 3, 4, 5, 6, 7, 8")

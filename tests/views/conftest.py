@@ -15,5 +15,7 @@ def app(monkeypatch):
     """The whole app, with letters in the model's place; nothing is shared with other tests."""
     monkeypatch.setitem(sys.modules, "engine.sources.live", fake_live)
     st.cache_resource.clear()
-    yield AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    app.query_params["example"] = "doc_example"  # else it opens on the way in
+    yield app
     st.cache_resource.clear()

@@ -44,6 +44,7 @@ def test_a_link_opens_what_is_right(app, case_id):
 @pytest.mark.parametrize("case_id", LINKS)
 def test_a_link_opens_the_same_for_the_next_visitor(app, case_id):
     visitors = app, AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    visitors[1].query_params["example"] = "doc_example"
     places = [opened(visitor, LINKS[case_id]["given"])["position"] for visitor in visitors]
     assert places[0] == places[1]
     assert notice(visitors[0], "note") == notice(visitors[1], "note")

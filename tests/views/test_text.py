@@ -38,6 +38,7 @@ FAMILIES = {
     "key": None,
     "key_does": None,
     "asked": None,
+    "home_word": None,
     "learn_change": None,
     "learn_how": None,
     "learn_mark": None,

@@ -10,6 +10,8 @@ from views.figures.selection import NOTHING, Selection
 from views.text import Text, quoted
 
 LIVE = "live"  # in the address of a page that has a live run, which its reload ends
+# What of an address names a run or a moment in it.
+MOMENT = ("example", "run", "step", "sub", "block", "hash", "request", "token", "lens", LIVE)
 MAX_DIGITS = 15
 
 

@@ -5,6 +5,7 @@ from views.i18n import (
     en_counts,
     en_events,
     en_fragmentation,
+    en_home,
     en_inspect,
     en_learn,
     en_numbers,
@@ -19,6 +20,7 @@ from views.i18n import (
 MESSAGES: dict[str, str] = {
     **en_events.MESSAGES,
     **en_why.MESSAGES,
+    **en_home.MESSAGES,
     **en_learn.MESSAGES,
     **en_numbers.MESSAGES,
     **en_tree.MESSAGES,

@@ -34,6 +34,7 @@ def _page() -> None:
 
 def _syllabus() -> None:
     text = session.text()
+    session.forget_moment()
     st.markdown(f"## {text('learn.page')}")
     st.caption(text("learn.lead"))
     notices()

@@ -1,0 +1,62 @@
+"""The way in: what this is, a moving picture of it, and three doors."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.navigation.page import Page
+
+from views import session, studying
+from views.components.piece import piece
+from views.figures.address import MOMENT
+from views.figures.moving import moving
+from views.pages.frame import framed
+from views.text import Text
+from views.theme import PAGE_STYLE
+
+
+def names_a_moment() -> bool:
+    """Whether this is the address of a run, which is a matter of the playground."""
+    return any(name in st.query_params for name in MOMENT)
+
+
+def render(doors: Sequence[Page]) -> None:
+    """`doors`: the pages of lessons, playground and inspect."""
+    session.enter(session.PLAYGROUND)
+    framed(lambda: _page(doors), session.text())
+
+
+def _page(doors: Sequence[Page]) -> None:
+    text = session.text()
+    st.html(PAGE_STYLE)
+    with st.container(key="home"):
+        st.markdown(f"# {text('app.title')}")
+        st.markdown(text("home.what"))
+        piece("moving", moving(session.recorded_example(), text))
+        st.caption(text("home.picture_about"))
+        learn, play, opened = doors
+        columns = st.columns(3, gap="medium")
+        with columns[0]:
+            _learn_door(learn, text)
+        with columns[1], _door("play"):
+            st.page_link(play, label=text("home.play"))
+            st.caption(text("home.play_about"))
+        with columns[2], _door("open"):
+            st.page_link(opened, label=text("home.open"))
+            st.caption(text("home.open_about"))
+
+
+def _door(name: str) -> DeltaGenerator:
+    return st.container(border=True, key=f"door_{name}")
+
+
+def _learn_door(page: Page, text: Text) -> None:
+    """Straight into the first lesson, or the first that is not done."""
+    chosen = session.choices(session.LEARN)
+    loaded = studying.first_not_done(chosen)
+    with _door("learn"):
+        word = text("home.learn_on" if chosen.done else "home.learn", n=loaded.lesson.number)
+        if st.button(word, key="begin_lesson", type="primary"):
+            studying.open_lesson(chosen, loaded)
+            st.switch_page(page)
+        st.caption(text("home.learn_about"))
