@@ -44,7 +44,7 @@ def where(page):
 def test_a_file_stands_on_the_stage_and_is_walked_through(page, base_url):
     visit(page, base_url)
     opened(page, doc_file(compress=True), "doc.jsonl.gz")
-    expect(page.locator(".facts")).to_contain_text("8 steps · 3 requests")
+    expect(page.locator(".about .facts")).to_contain_text("8 steps · 3 requests")
     expect(where(page)).to_have_text("step 0, sub-step 4 of 10")
     page.keyboard.press("ArrowRight")
     expect(where(page)).to_have_text("step 0, sub-step 5 of 10")
@@ -57,8 +57,10 @@ def test_a_plain_file_travels_packed_and_arrives_whole(page, base_url):
     content = encode_trace(golden_trace("fuzz_01"))
     assert len(content) > 1 << 16
     opened(page, content, "fuzz.jsonl")
-    expect(page.locator(".facts")).to_contain_text(f"{golden_trace('fuzz_01').num_events:,} events")
-    expect(page.locator(".problem")).to_be_hidden()
+    expect(page.locator(".about .facts")).to_contain_text(
+        f"{golden_trace('fuzz_01').num_events:,} events"
+    )
+    expect(page.locator("p.problem")).to_be_hidden()
 
 
 def test_a_file_may_be_dropped_anywhere(page, base_url):
@@ -95,7 +97,7 @@ def test_what_is_no_trace_gets_a_sentence_and_another_try(page, base_url, conten
 def test_a_broken_file_is_shown_as_far_as_it_goes(page, base_url):
     visit(page, base_url)
     opened(page, doc_file()[:-40], "broken.jsonl")
-    expect(page.locator(".problem")).to_contain_text("the line is cut off; what stands before it")
+    expect(page.locator("p.problem")).to_contain_text("the line is cut off; what stands before it")
     page.keyboard.press("End")
     expect(where(page)).to_contain_text("step 7")
 
@@ -139,7 +141,7 @@ def downloaded(page, label, group=0):
 
 
 def test_both_runs_are_downloaded_as_trace_and_for_perfetto(page, base_url):
-    page.goto(base_url)
+    page.goto(f"{base_url}/playground")
     expect(where(page)).to_be_visible()
     page.get_by_role("link", name="Inspect").click()
     opened(page, encode_trace(golden_trace("lru_eviction")), "lru.jsonl")

@@ -196,10 +196,10 @@ def test_an_open_panel_that_follows_time_to_another_step_mounts_nothing_anew(pag
 
 def test_a_target_that_is_lost_on_its_way_is_sent_again(page, base_url):
     open_at(page, f"{base_url}?step=0&sub=2")
-    page.evaluate("globalThis.pagewalk.time.send = () => {}")
+    page.evaluate("globalThis.__pagewalk.time.send = () => {}")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    page.evaluate("globalThis.pagewalk.time.send = (target) => { globalThis.resent = target; }")
+    page.evaluate("globalThis.__pagewalk.time.send = (target) => { globalThis.resent = target; }")
     page.wait_for_function("globalThis.resent?.position === 4")
 
 

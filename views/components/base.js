@@ -63,7 +63,8 @@ const offer = (button, action) => {
 };
 const part = (root, cls, tag = "div") => root.querySelector(`:scope > .${cls}`) ?? root.appendChild(el(tag, cls));
 // What a viewer did to a part and its next mount must find: a part is mounted anew where the page around it changes.
-const kept = (name, make) => { const all = globalThis.pagewalk ??= {}; return all[name] ??= make(); };
+// Not by the name of the product: a heading of that name is a global too, until it leaves the page.
+const kept = (name, make) => { const all = globalThis.__pagewalk ??= {}; return all[name] ??= make(); };
 // For listeners of a whole page that are made where a script is read: those of the reading before end.
 const renewed = (name) => { const all = kept("signals", () => ({})); all[name]?.abort(); return (all[name] = new AbortController()).signal; };
 // A click with the pointer leaves the keys to the transport; the keyboard keeps its focus.

@@ -1,2 +1,2 @@
-const { promise } = ((globalThis.pagewalk ??= {})[VERSION] ??= Promise.withResolvers());
+const { promise } = ((globalThis.__pagewalk ??= {})[VERSION] ??= Promise.withResolvers());
 export default (await promise)(NAME);

@@ -3,7 +3,7 @@
 const SMALL = 1 << 16;
 
 function present({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".root"), state = kept("opened", () => ({ num_sent: 0 }));
+  const root = parentElement.querySelector(".root"), state = kept("trace-file", () => ({ num_sent: 0 }));
   Object.assign(state, { root, data, send: setTriggerValue });
   if (state.num_sent !== data.num_sent) { state.num_sent = data.num_sent; state.busy = false; state.failed = false; }
   build(root, state);
@@ -35,7 +35,7 @@ function build(root, state) {
   file.onchange = () => { read(state, file.files[0]); file.value = ""; };
   example.onclick = (e) => { state.send("example_wanted", true); released(e); };
   state.nodes = { choose, example, drop, invitation, about, problem, waiting };
-  const signal = renewed("opened");
+  const signal = renewed("trace-file");
   const carries = (e) => root.isConnected && [...(e.dataTransfer?.types ?? [])].includes("Files");
   window.addEventListener("dragover", (e) => { if (carries(e)) { e.preventDefault(); attr(root, "data-over", true); } }, { signal });
   window.addEventListener("dragleave", (e) => { if (!e.relatedTarget) attr(root, "data-over", null); }, { signal });

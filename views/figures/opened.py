@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 from engine.trace.trace import Trace
 from views.figures.moment import num_finished_steps
-from views.text import Text, quoted
+from views.text import Text, quoted, visible
 
+MAX_NAME = 80  # characters of a file's name
 MAX_QUOTED_PROBLEM = 400
 
 
@@ -38,7 +39,7 @@ def opened(trace: Trace | None, file: File | None, limits: Limits, text: Text) -
     }
     if trace is not None and file is not None:
         payload["file"] = {
-            "name": quoted(file.name),
+            "name": "".join(map(visible, file.name[:MAX_NAME])),
             "facts": facts(trace, text),
             "problem": file.problem and shortened(file.problem),
             "problem_title": text("inspect.problem"),
