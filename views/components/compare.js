@@ -164,7 +164,7 @@ function show(memory) {
     head_(pick(".heads"), run, memory); pool(pick(".pools"), { run, frame, place, data, side: SIDES[i] });
     [...part(stage, "requests").children].forEach((row, n) => request(row.children[i], data.requests[n], { run, frame, place, data }));
   });
-  [...(root.querySelector(".reasons > .lines")?.children ?? [])].forEach((line, i) => attr(line, "data-ahead", data.reasons.lines[i].step > at));
+  [...(root.querySelector(".reasons > .lines")?.children ?? [])].forEach((line, i) => attr(line, "data-ahead", data.reasons?.lines[i]?.step > at));
   const bar = part(root, "time"), slider = bar.querySelector(".range"), where = bar.querySelector(".where");
   slider.value = at; say(where, at < last ? fill(words.of, { step: at, last: last - 1 }) : fill(words.of_end, { last: last - 1 })); attr(slider, "aria-valuetext", where.textContent);
   bar.querySelector(".first").disabled = bar.querySelector(".back").disabled = at === 0; bar.querySelector(".forward").disabled = bar.querySelector(".last").disabled = at === last;
