@@ -29,7 +29,7 @@ def parse_options() -> Options:
     parser.add_argument(
         "--threads", type=int, default=os.cpu_count(), dest="num_threads", help="of torch"
     )
-    parser.add_argument("--dtype", choices=("bfloat16", "float32"), default="bfloat16")
+    parser.add_argument("--dtype", choices=("bfloat16", "float32", "4bit"), default="bfloat16")
     parser.add_argument("--model", help="a local folder; default: the model of the set-up")
     parser.add_argument("--vllm-python", help="interpreter of an environment with vLLM 0.17.1")
     return parser.parse_args(namespace=Options())

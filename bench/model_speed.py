@@ -18,6 +18,7 @@ from bench.references import (
     time_generate_batch,
 )
 from bench.vllm_run import run_vllm
+from engine.runner.four_bit import FOUR_BIT
 from engine.runner.packed_linear import weight_bytes
 
 BATCHES = (1, 8, 32)
@@ -35,11 +36,12 @@ class ModelBench:
         bandwidth_gb_s = read_bandwidth_gb_s()  # first, while the machine holds nothing else
         print(f"Memory is read at {rounded(bandwidth_gb_s)} GB/s with {num_threads} threads")
         self.dtype = dtype
+        self.stock_dtype = "bfloat16" if dtype == FOUR_BIT else dtype
         self.size = size
         self.num_threads = num_threads
         self.folder = model or default_model_folder()
-        stock = load_stock_model(self.folder, getattr(torch, dtype))
-        self.pagewalk = Pagewalk(self.folder, dtype)
+        stock = load_stock_model(self.folder, getattr(torch, self.stock_dtype))
+        self.pagewalk = Pagewalk(model, dtype)
         weight_mb = weight_bytes(self.pagewalk.loaded.model) / 1e6
         self.floor = Floor(weight_mb, bandwidth_gb_s)
         self.contenders: dict[str, Timed] = {
@@ -65,7 +67,10 @@ class ModelBench:
 
     def _method(self, what: str) -> str:
         rounds = self.size.num_rounds
-        return f"{what}; {self.dtype}, {self.num_threads} threads; median of {rounds} alternating rounds"
+        dtype = self.dtype
+        if dtype != self.stock_dtype:
+            dtype = f"{dtype} in pagewalk, {self.stock_dtype} in the others"
+        return f"{what}; {dtype}, {self.num_threads} threads; median of {rounds} alternating rounds"
 
     def decode(self) -> dict[str, Any]:
         num_new_tokens = self.size.num_new_tokens
@@ -142,7 +147,7 @@ class ModelBench:
     def vllm(self, python: str) -> dict[str, Any]:
         work = {
             "model": self.folder,
-            "dtype": self.dtype,
+            "dtype": self.stock_dtype,
             "num_threads": self.num_threads,
             "num_rounds": self.size.num_rounds,
             "num_new_tokens": self.size.num_new_tokens,

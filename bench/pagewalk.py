@@ -18,8 +18,9 @@ BLOCK_SIZE = 16
 class Pagewalk:
     """One loaded model; every run gets an engine, a runner and a trace of its own."""
 
-    def __init__(self, folder: str, dtype: str) -> None:
-        self.loaded = load_model(folder, dtype=dtype, device="cpu")
+    def __init__(self, model: str | None, dtype: str) -> None:
+        """`model` None: the default one."""
+        self.loaded = load_model(model, dtype=dtype, device="cpu")
 
     def time(self, prompts: Prompts, num_new_tokens: int) -> Timing:
         """With recording on, as in the app. The budget takes all prompts in the first step."""

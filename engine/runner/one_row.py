@@ -37,9 +37,10 @@ class OneRowLayer:
         self.qkv, self.o = layer.qkv_proj.multiply, layer.o_proj.multiply
         self.gate_up, self.down = layer.gate_up_proj.multiply, layer.down_proj.multiply
         self.act = layer.act_fn.forward
-        self.intermediate_size = layer.down_proj.in_features
         self.num_heads, self.num_kv_heads = layer.num_heads, layer.num_kv_heads
         self.head_size, self.scale = layer.head_size, layer.scaling
+        half = layer.head_size // 2
+        self.swap = torch.tensor([*range(half, 2 * half), *range(half)])
 
     def __call__(
         self, hidden: Tensor, turn: tuple[Tensor, Tensor], kv_cache: Tensor, lone: LoneDecode
@@ -48,10 +49,8 @@ class OneRowLayer:
         heads = self.qkv(self.norm(hidden)).view(-1, self.head_size)
         out = self._attend(heads, turn, kv_cache, lone)
         hidden = self.o(out.reshape(1, -1).to(hidden.dtype)).add_(hidden)
-        size = self.intermediate_size
-        both = self.gate_up(self.norm_again(hidden))
-        gated = self.act(both.narrow(1, 0, size)).mul_(both.narrow(1, size, size))
-        return self.down(gated).add_(hidden)
+        gate, up = self.gate_up(self.norm_again(hidden)).chunk(2, 1)
+        return self.down(self.act(gate).mul_(up)).add_(hidden)
 
     def _attend(
         self, heads: Tensor, turn: tuple[Tensor, Tensor], kv_cache: Tensor, lone: LoneDecode
@@ -59,21 +58,19 @@ class OneRowLayer:
         """`heads`: the row's heads, then its KV heads' K and V, [.., head_size]; Q and K are turned
         in place. [num_kv_heads, 1, group, head_size] in the cache's dtype."""
         num_heads, num_kv_heads, size = self.num_heads, self.num_kv_heads, self.head_size
-        turned = heads.narrow(0, 0, num_heads + num_kv_heads)
-        swapped = turned.roll(size // 2, 1)
+        turned = heads[: num_heads + num_kv_heads]
+        swapped = turned.index_select(1, self.swap)
         turned.mul_(turn[0]).add_(swapped.mul_(turn[1]))
         slots = kv_cache.view(2, -1, num_kv_heads, size)
-        new = heads.narrow(0, num_heads, 2 * num_kv_heads).view(2, num_kv_heads, size)
-        slots.select(1, lone.slot).copy_(new)
+        slots[:, lone.slot] = heads[num_heads:].view(2, num_kv_heads, size)
         if lone.block_ids is not None:
             slots = kv_cache.index_select(1, lone.block_ids)
         plane, row = slots.stride(0), num_kv_heads * size
-        keys, values = slots.as_strided(
-            (2, num_kv_heads, 1, lone.num_slots, size),
-            (plane, size, row, row, 1),
-            lone.first_slot * row,
-        ).unbind(0)
-        query = heads.narrow(0, 0, num_heads).view(num_kv_heads, 1, -1, size).to(keys.dtype)
+        shape, strides = (num_kv_heads, 1, lone.num_slots, size), (size, row, row, 1)
+        first = lone.first_slot * row
+        keys = slots.as_strided(shape, strides, first)
+        values = slots.as_strided(shape, strides, plane + first)
+        query = heads[:num_heads].view(num_kv_heads, 1, -1, size).to(keys.dtype)
         return scaled_dot_product_attention(query, keys, values, scale=self.scale)
 
 

@@ -29,6 +29,7 @@ from torch.nn.functional import linear
 from engine.runner.four_bit import FourBitWeight, four_bit_of, multiplication, side_by_side
 
 ROWS_PACKED_FOR = 8  # the layout is best for about so many rows; decode batches are
+SMALL = 600_000  # weights, 1.2 MB in float16: read by one thread in 30 microseconds
 MAX_HALF = 65504.0
 TOLERANCE = 1e-2  # of the largest output; a wrong layout is off by all of it
 PACK_ERRORS = (RuntimeError, AttributeError, NotImplementedError)
@@ -175,16 +176,24 @@ def _multiplication(
 
 def _fbgemm(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
     """FBGEMM has two ways in, and both give the same numbers. The one shares a multiplication out
-    to the threads; the other does not, and costs several microseconds less a call."""
+    to the threads; the other does not, and costs several microseconds less a call. A small weight
+    is packed for both: one row of it takes longer to share out than to compute."""
     wide_bias = None if bias is None else bias.float()
-    if torch.get_num_threads() > 1:
-        shared = torch.ops.quantized.linear_prepack_fp16(weight.float(), wide_bias)
-        multiply_shared = torch.ops.quantized.linear_dynamic_fp16.default._op  # no Python around
-        return lambda x: multiply_shared(x, shared)
+    if torch.get_num_threads() == 1:
+        return _fbgemm_direct(weight, wide_bias)
+    packed = torch.ops.quantized.linear_prepack_fp16(weight.float(), wide_bias)
+    multiply = torch.ops.quantized.linear_dynamic_fp16.default._op  # no Python around
+    if weight.numel() > SMALL:
+        return lambda x: multiply(x, packed)
+    direct, one_row = _fbgemm_direct(weight, wide_bias), weight.shape[1]
+    return lambda x: direct(x) if x.numel() == one_row else multiply(x, packed)
+
+
+def _fbgemm_direct(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
     _let_fbgemm_warn()
     packed = torch.fbgemm_pack_gemm_matrix_fp16(weight.float())
     multiply = torch.fbgemm_linear_fp16_weight_fp32_activation
-    return lambda x: multiply(x, packed, wide_bias)
+    return lambda x: multiply(x, packed, bias)
 
 
 @functools.cache

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from engine.runner import packed_linear
 from engine.runner.fused_layers import FusedLayer, FusedNorm, WidenedNorm, fuse_layers, turn
 from engine.runner.packed_linear import (
     FBGEMM,
@@ -90,6 +91,25 @@ def test_one_thread_and_several_multiply_alike(shape, has_bias):
         x = torch.randn(1, rows, shape[1])
         assert alone(x).shape == shared(x).shape
         assert torch.allclose(alone(x), shared(x), rtol=1e-5, atol=1e-5)
+
+
+@needs_fbgemm
+def test_a_large_weight_is_packed_once_and_a_small_one_for_a_single_row_as_well(monkeypatch):
+    monkeypatch.setattr(packed_linear, "SMALL", 24 * 16)
+    ways = []
+    direct = packed_linear._fbgemm_direct
+
+    def noting(weight, bias):
+        multiply = direct(weight, bias)
+        return lambda x: ways.append(x.shape[-2]) or multiply(x)
+
+    monkeypatch.setattr(packed_linear, "_fbgemm_direct", noting)
+    for out_features, expected in ((24, [1]), (25, [])):
+        ways.clear()
+        layer = with_threads(2, torch.randn(out_features, 16).bfloat16(), None)
+        for rows in (1, 2, 16):
+            layer(torch.randn(1, rows, 16))
+        assert ways == expected
 
 
 @needs_fbgemm

@@ -19,6 +19,15 @@ def test_greedy_takes_the_first_of_the_largest():
     assert [one.token_id for one in drawn] == [1, 0]
 
 
+@pytest.mark.parametrize("vocab_size", [3, 100, 128, 256, 1024])
+def test_of_equal_logits_greedy_takes_the_first_in_any_vocabulary(vocab_size):
+    torch.manual_seed(0)
+    logits = torch.randint(0, 3, (20, vocab_size)).float()
+    rows = [Row(SamplingParams(temperature=0.0), 0)] * 20
+    expected = [row.index(max(row)) for row in logits.tolist()]
+    assert [found.token_id for found in sample(logits, rows)] == expected
+
+
 @pytest.mark.parametrize(
     ("u", "token_id"), [(0.0, 0), (0.49, 0), (0.51, 1), (0.79, 1), (0.81, 2), (1 - 2**-53, 2)]
 )
