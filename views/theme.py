@@ -65,7 +65,8 @@ PAGE_STYLE = """<style>
 [data-testid="stTopNav"] { padding-left: calc(clamp(0.75rem, 1.9vw, 2.5rem) - 7.5px); }
 [data-testid="stMainBlockContainer"] { padding-top: 2.6rem; }
 /* What can be scrolled takes the focus. Whoever came there with the pointer did not ask where it is. */
-[data-testid="stMain"]:focus-visible { outline: 2px solid var(--st-primary-color, #0B5E86); outline-offset: -3px; box-shadow: none; }
+[data-testid="stMain"]:focus-visible { outline: 2px solid var(--st-primary-color, currentColor); outline-offset: -3px; box-shadow: none; }
+[data-testid="stHeader"] a:focus-visible { outline: 2px solid currentColor; outline-offset: -2px; } /* Streamlit shows a shade */
 :root[data-pointed] [data-testid="stMain"]:focus-visible { outline: none; }
 /* The stage: story | requests | pool, and the numbers below the story. A phone has them one below the other, in this order. */
 @media (min-width: 641px) {
