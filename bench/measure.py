@@ -101,6 +101,12 @@ def print_table(
         print("  " + "  ".join([first, *others]).rstrip())
 
 
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which this share of them lies, the nearest one that was measured."""
+    ordered = sorted(values)
+    return ordered[round(share * (len(ordered) - 1))]
+
+
 def rounded(value: float) -> float:
     """Three digits that mean something."""
     return float(f"{value:.3g}") if value < 1000 else float(round(value))

@@ -12,24 +12,16 @@ import json
 import random
 import re
 import shutil
-import socket
 import statistics
-import subprocess
-import sys
 import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from bench.measure import OtherLoad, machine, print_table, rounded
+from bench.app_server import WITH_POOL, server
+from bench.measure import OtherLoad, machine, percentile, print_table, rounded
 
-ROOT = Path(__file__).parents[1]
 POOLS = (64, 1_024, 131_928)
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 VIEWPORT = {"width": 1440, "height": 900}
-SECONDS_TO_START = 60
 LONG_MS = 60_000
 MODEL_SETTLED = re.compile("Model ready|No model")
 
@@ -65,40 +57,6 @@ null; // Playwright calls what ends in a function
 """
 
 
-@contextmanager
-def server(num_blocks: int) -> Iterator[str]:
-    """The address of a freshly started server that has answered its health check."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "views", "bench/ui_app.py"]
-    options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
-    process = subprocess.Popen(
-        [*command, *options, "--", str(num_blocks)],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        url = f"http://127.0.0.1:{port}"
-        _wait_for(url)
-        yield url
-    finally:
-        process.terminate()
-        process.wait(10)
-
-
-def _wait_for(url: str) -> None:
-    until = time.monotonic() + SECONDS_TO_START
-    while time.monotonic() < until:
-        try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1):
-                return
-        except OSError:
-            time.sleep(0.02)
-    raise SystemExit(f"the server did not answer in {SECONDS_TO_START} s")
-
-
 class Measured:
     """Milliseconds of one pool size."""
 
@@ -111,13 +69,13 @@ class Measured:
 
 def measure(browser: Any, num_blocks: int, *, num_steps: int, num_jumps: int) -> Measured:
     found = Measured()
-    with server(num_blocks) as url:
+    with server(WITH_POOL, str(num_blocks)) as served:
         context = browser.new_context(viewport=VIEWPORT)
         page = context.new_page()
         page.add_init_script(COUNT)
         page.set_default_timeout(LONG_MS)
         began = time.perf_counter()
-        page.goto(f"{url}/playground")
+        page.goto(f"{served.url}/playground")
         page.locator(".where").wait_for()
         found.first_picture_s = time.perf_counter() - began
         page.get_by_text(MODEL_SETTLED).wait_for()
@@ -140,9 +98,7 @@ def measure(browser: Any, num_blocks: int, *, num_steps: int, num_jumps: int) ->
 
 
 def percentiles(values: list[float]) -> dict[str, float]:
-    ordered = sorted(values)
-    p95 = ordered[min(len(ordered) - 1, round(0.95 * (len(ordered) - 1)))]
-    return {"p50": rounded(statistics.median(ordered)), "p95": rounded(p95)}
+    return {"p50": rounded(statistics.median(values)), "p95": rounded(percentile(values, 0.95))}
 
 
 def main() -> None:
