@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bench.measure import OtherLoad, machine
-from bench.workloads import FULL, QUICK, Size
+from bench.workloads import BATCHES, FULL, QUICK, Size
 
 PARTS = ("decode", "prefill", "shared_prefix", "scheduler", "recording", "trace", "pool")
 MODEL_PARTS = ("decode", "prefill", "shared_prefix", "recording")
@@ -18,6 +18,7 @@ class Options(argparse.Namespace):
     only: list[str]
     num_threads: int
     dtype: str
+    batches: list[int]
     model: str | None
     vllm_python: str | None
 
@@ -28,6 +29,15 @@ def parse_options() -> Options:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
     parser.add_argument(
         "--threads", type=int, default=os.cpu_count(), dest="num_threads", help="of torch"
+    )
+    parser.add_argument(
+        "--batch",
+        nargs="+",
+        type=int,
+        choices=BATCHES,
+        default=BATCHES,
+        dest="batches",
+        help="of decode",
     )
     parser.add_argument("--dtype", choices=("bfloat16", "float32", "4bit"), default="bfloat16")
     parser.add_argument("--model", help="a local folder; default: the model of the set-up")
@@ -43,7 +53,7 @@ def measure_models(options: Options, size: Size) -> dict[str, Any]:
         options.model, dtype=options.dtype, num_threads=options.num_threads, size=size
     )
     parts: dict[str, Callable[[], dict[str, Any]]] = {
-        "decode": bench.decode,
+        "decode": lambda: bench.decode(options.batches),
         "prefill": bench.prefill,
         "shared_prefix": bench.shared_prefix,
         "recording": bench.recording,

@@ -1,7 +1,7 @@
 """Tokens a second on the default model: Pagewalk beside transformers, same weights, dtype, threads."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -20,8 +20,6 @@ from bench.references import (
 from bench.vllm_run import run_vllm
 from engine.runner.four_bit import FOUR_BIT
 from engine.runner.packed_linear import weight_bytes
-
-BATCHES = (1, 8, 32)
 
 Timed = Callable[[Prompts, int], Timing]  # prompts and new tokens for each
 
@@ -49,7 +47,9 @@ class ModelBench:
             "generate": functools.partial(time_generate, stock),
             "generate_batch": functools.partial(time_generate_batch, stock),
         }
-        self.decode_prompts = {batch: workloads.decode_prompts(batch) for batch in BATCHES}
+        self.decode_prompts = {
+            batch: workloads.decode_prompts(batch) for batch in workloads.BATCHES
+        }
         self.prefill_prompt = workloads.random_prompt(workloads.PREFILL_TOKENS)
         self.shared_prompts = workloads.shared_prefix_prompts()
         for timed in self.contenders.values():  # warm up
@@ -72,27 +72,29 @@ class ModelBench:
             dtype = f"{dtype} in pagewalk, {self.stock_dtype} in the others"
         return f"{what}; {dtype}, {self.num_threads} threads; median of {rounds} alternating rounds"
 
-    def decode(self) -> dict[str, Any]:
+    def decode(self, batches: Sequence[int] = workloads.BATCHES) -> dict[str, Any]:
         num_new_tokens = self.size.num_new_tokens
         found = {
-            str(batch): self._medians(prompts, num_new_tokens, lambda timing: timing.decode_tok_s)
-            for batch, prompts in self.decode_prompts.items()
+            str(batch): self._medians(
+                self.decode_prompts[batch], num_new_tokens, lambda timing: timing.decode_tok_s
+            )
+            for batch in batches
         }
         prompt = workloads.DECODE_PROMPT_TOKENS
         method = self._method(
             f"{prompt} prompt + {num_new_tokens} greedy tokens; after the first ones"
         )
-        share = found["1"]["pagewalk"] / self.floor.tok_s
+        floor = {} if 1 not in batches else self._floor_figures(found["1"]["pagewalk"])
         print_table(
             "Decode, tokens/s",
             f"{method}\n  {self._floor_method()}",
             ("batch", *self.contenders, "pagewalk's share of the floor"),
             [
-                (batch, *row.values(), f"{share:.0%}" if batch == "1" else "")
+                (batch, *row.values(), f"{floor['share']:.0%}" if batch == "1" else "")
                 for batch, row in found.items()
             ],
         )
-        return {"decode_tok_s": found, "decode_floor": self._floor_figures(share)}
+        return {"decode_tok_s": found, "decode_floor": floor}
 
     def _floor_method(self) -> str:
         floor = self.floor
@@ -101,12 +103,13 @@ class ModelBench:
             f"{rounded(floor.bandwidth_gb_s)} GB/s allow {rounded(floor.tok_s)} tokens/s at batch 1"
         )
 
-    def _floor_figures(self, share: float) -> dict[str, float]:
+    def _floor_figures(self, tok_s: float) -> dict[str, float]:
+        """What `tok_s` at batch 1 reaches of it."""
         return {
             "read_gb_s": rounded(self.floor.bandwidth_gb_s),
             "weight_mb": rounded(self.floor.weight_mb),
             "tok_s": rounded(self.floor.tok_s),
-            "share_at_batch_1": rounded(share),
+            "share": rounded(tok_s / self.floor.tok_s),
         }
 
     def prefill(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 VOCAB_SIZE = 49_152
 FIRST_ORDINARY_ID = 20  # the ids below are control tokens of SmolLM2
 
+BATCHES = (1, 8, 32)
 DECODE_PROMPT_TOKENS = 64
 PREFILL_TOKENS = 512
 SHARED_REQUESTS = 16
