@@ -85,23 +85,26 @@ def _peak(trace: Trace) -> int:
 
 
 def total_rows(left: Totals | None, right: Totals | None, text: Text) -> list[dict[str, Any]]:
-    """Values and the better one; no verdict where a side is missing or never ends."""
+    """Values and the better one; no verdict where a side is missing or never ends.
+
+    `sign`: 1 where more is better, -1 where less is, 0 where neither.
+    """
     return [
-        _row("capacity", "", (left, right), 0, text),
-        _row("steps", "steps", (left, right), -1, text),
-        _row("mean_end", "", (left, right), -1, text),
-        _row("computed", "computed", (left, right), -1, text),
-        _row("hits", "hits", (left, right), 1, text),
-        _row("hit_rate", "", (left, right), 1, text),
-        _row("evictions", "evictions", (left, right), -1, text),
-        _row("preemptions", "preemptions", (left, right), -1, text),
-        _row("peak", "", (left, right), -1, text),
-        _row("waste", "waste", (left, right), -1, text),
+        _row("capacity", "", (left, right), text, sign=0),
+        _row("steps", "steps", (left, right), text, sign=-1),
+        _row("mean_end", "", (left, right), text, sign=-1),
+        _row("computed", "computed", (left, right), text, sign=-1),
+        _row("hits", "hits", (left, right), text, sign=1),
+        _row("hit_rate", "", (left, right), text, sign=1),
+        _row("evictions", "evictions", (left, right), text, sign=-1),
+        _row("preemptions", "preemptions", (left, right), text, sign=-1),
+        _row("peak", "", (left, right), text, sign=-1),
+        _row("waste", "waste", (left, right), text, sign=-1),
     ]
 
 
 def _row(
-    key: str, name: str, both: tuple[Totals | None, Totals | None], sign: int, text: Text
+    key: str, name: str, both: tuple[Totals | None, Totals | None], text: Text, *, sign: int
 ) -> dict[str, Any]:
     values = [None if one is None else _value(key, name, one) for one in both]
     return {
