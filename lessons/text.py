@@ -97,7 +97,7 @@ FORMS: dict[str, Callable[[Value], str]] = {
     "percent2": lambda value: f"{value * 100:.2f} %",
     "decimal1": lambda value: f"{value:.1f}",
     "gib": lambda value: f"{value / 2**30:.3f} GiB",
-    "start": lambda value: f"{value[:8]}…",  # of a hash
+    "hash": lambda value: f"#{value[-6:]}",  # as the page shows it
     "count": lambda value: f"{len(value)}",
 }
 

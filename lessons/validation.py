@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from engine.config import EngineConfig
+from engine.errors import ConfigError
 from lessons.checks import parse_check
 from lessons.errors import LessonError
 from lessons.grading import check_wrong
@@ -66,6 +68,11 @@ def _check_scenarios(lesson: Lesson, folder: Path, place: str) -> None:
             raise LessonError(f"{where}: give it either requests, or workload, or prompts")
         if not needs_model(whole):
             script_of(lesson, scenario.name, folder)
+            continue
+        try:
+            EngineConfig.from_mapping(whole.config)
+        except ConfigError as error:
+            raise LessonError(f"{where}: {error}") from error
 
 
 def _check_chunk(lesson: Lesson, chunk: Chunk, where: str) -> None:
@@ -119,6 +126,8 @@ def _check_prediction(lesson: Lesson, name: str, prediction: Prediction, where: 
 def _check_badges(lesson: Lesson, place: str) -> None:
     for index, badge in enumerate(lesson.badges):
         where = f"{place}: badges[{index}] ({badge.id})"
+        if not re.fullmatch(r"\d{4}-\d\d", badge.since):
+            raise LessonError(f"{where}.since: write year and month, such as 2026-05")
         if (badge.scenario is None) != (badge.instead_of is None):
             raise LessonError(f"{where}: scenario and instead_of belong together")
         for scenario in filter(None, (badge.scenario, badge.instead_of)):

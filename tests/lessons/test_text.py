@@ -67,7 +67,7 @@ def test_what_a_value_says_is_no_markup() -> None:
         (0.0025, "percent2", "0.25 %"),
         (64.41796875, "decimal1", "64.4"),
         (25938100224, "gib", "24.157 GiB"),
-        ("1973e23848344dc4", "start", "1973e238…"),
+        ("1973e23848344dc4", "hash", "#344dc4"),
         (False, "", "False"),
     ],
 )
