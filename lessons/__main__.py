@@ -12,12 +12,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.config import EngineConfig, SamplingParams
 from engine.errors import PagewalkError
+from engine.trace.codec import without_times
+from engine.trace.trace import Trace
 from lessons.checks import list_of_checks
-from lessons.library import ROOT, lesson_folders, load_lesson
+from lessons.library import ROOT, LoadedLesson, lesson_folders, load_lesson
 from lessons.misconceptions import list_of_misconceptions
 from lessons.questions import all_questions
-from lessons.scaffold import create_lesson, record
+from lessons.scaffold import create_lesson, keep, record
+from lessons.scenario import needs_model, whole_scenario
+from lessons.schema import Prompt
 from lessons.verification import Report, values_of, verify
 
 COLUMNS = ("lesson", "scenarios", "steps", "values", "expected", "questions")
@@ -71,12 +76,41 @@ def _row(report: Report) -> tuple[str, ...]:
     return tuple(str(cell) for cell in report[: len(COLUMNS)])
 
 
-def record_all(names: Sequence[str], root: Path) -> int:
+def run_on_model(prompts: Sequence[Prompt], config: EngineConfig) -> Trace:
+    """The prompts on the default model, greedy, each from its step on; without times."""
+    from engine.sources.live import LiveSource, load_model  # torch, only once it is needed
+
+    source, waiting = LiveSource(load_model(), config), list(prompts)
+    while waiting or source.has_unfinished_requests:
+        step = source.engine.step_index
+        for prompt in [prompt for prompt in waiting if prompt.arrival_step <= step]:
+            sampling = SamplingParams(max_tokens=prompt.max_tokens)
+            source.add_request(prompt.text, mode=prompt.mode, sampling=sampling)
+            waiting.remove(prompt)
+        source.step()
+    trace = Trace(source.trace.header)
+    trace.extend(without_times(event) for event in source.trace.events_from(0))
+    return trace
+
+
+def _record_on_model(loaded: LoadedLesson) -> list[tuple[Path, bool]]:
+    written = []
+    for scenario in loaded.lesson.scenarios:
+        whole = whole_scenario(loaded.lesson, scenario.name)
+        if needs_model(whole):
+            config = EngineConfig.from_mapping(whole.config)
+            written.append(keep(loaded, scenario.name, run_on_model(whole.prompts, config)))
+    return written
+
+
+def record_all(names: Sequence[str], root: Path, *, with_model: bool) -> int:
     """A lesson that is wrong gets its sentence; the others are recorded all the same."""
     num_wrong = 0
     for folder in folders(names, root):
         try:
-            for path, is_new in record(load_lesson(folder.name, root)):
+            loaded = load_lesson(folder.name, root)
+            written = record(loaded) + (_record_on_model(loaded) if with_model else [])
+            for path, is_new in written:
                 print(f"{folder.name}/{path.name}: {'written' if is_new else 'unchanged'}")
         except PagewalkError as error:
             print(error, file=sys.stderr)
@@ -92,10 +126,13 @@ def main(arguments: Sequence[str] | None = None, *, root: Path = ROOT) -> int:
     )
     parser.add_argument("command", choices=("check", "record", "new", "values", "checks"))
     parser.add_argument("names", nargs="*", metavar="NAME", help="a folder's name or number")
-    options = parser.parse_args(arguments)
+    parser.add_argument("--model", action="store_true", help="record: also what needs the model")
+    options = parser.parse_intermixed_args(arguments)
     if options.command in ("new", "values") and len(options.names) != 1:
         parser.error(f"{options.command} takes one NAME")
     try:
+        if options.command == "record":
+            return record_all(options.names, root, with_model=options.model)
         return _run(options.command, options.names, root)
     except PagewalkError as error:
         print(error, file=sys.stderr)
@@ -105,8 +142,6 @@ def main(arguments: Sequence[str] | None = None, *, root: Path = ROOT) -> int:
 def _run(command: str, names: list[str], root: Path) -> int:
     if command == "check":
         return check(names, root)
-    if command == "record":
-        return record_all(names, root)
     if command == "new":
         print(f"{create_lesson(names[0], root)}: write on in lesson.toml and en.md")
     elif command == "values":

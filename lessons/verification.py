@@ -5,13 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from engine.errors import PagewalkError
+from engine.trace.events import RequestAdded
 from engine.trace.trace import Trace
 from lessons.checks import Value, parse_check
 from lessons.errors import FactError
 from lessons.grading import answer_of, asked, choices_of, grade
 from lessons.library import LoadedLesson, first_difference
 from lessons.scenario import needs_model, run_script, whole_scenario
+from lessons.schema import Scenario
 from lessons.text import Words
 from lessons.validation import needed_keys
 
@@ -55,9 +59,11 @@ def verify(folder: Path) -> Report:
 
 
 def _runs(loaded: LoadedLesson) -> Iterator[str]:
-    """Every scripted scenario runs, and as it was recorded."""
+    """Every scripted scenario runs as it was recorded; a model's run is only looked at."""
     for scenario in loaded.lesson.scenarios:
-        if needs_model(whole_scenario(loaded.lesson, scenario.name)):
+        whole = whole_scenario(loaded.lesson, scenario.name)
+        if needs_model(whole):
+            yield from _model_run(loaded, whole)
             continue
         try:
             fresh = run_script(loaded.script(scenario.name))
@@ -71,6 +77,21 @@ def _runs(loaded: LoadedLesson) -> Iterator[str]:
                 f"{path}: the engine does something else now ({difference}): "
                 f"run python -m lessons record {loaded.name} and look at what changed"
             )
+
+
+def _model_run(loaded: LoadedLesson, scenario: Scenario) -> Iterator[str]:
+    """Whether the recorded run was given the settings and the prompts that stand in the file."""
+    trace = loaded.traces[scenario.name]
+    config = msgspec.json.decode(msgspec.json.encode(scenario.config))
+    changed = [name for name, value in config.items() if trace.header.config.get(name) != value]
+    added = [e.prompt_text for e in trace.events_from(0) if isinstance(e, RequestAdded)]
+    asked = sorted(scenario.prompts, key=lambda prompt: prompt.arrival_step)
+    if changed or added != [prompt.text for prompt in asked]:
+        what = ", ".join(changed) or "the prompts"
+        yield (
+            f"{loaded.trace_path(scenario.name).name}: {what} changed since it was recorded: "
+            f"run python -m lessons record --model {loaded.name}"
+        )
 
 
 def _values(loaded: LoadedLesson) -> Iterator[str]:
