@@ -1,5 +1,7 @@
 """Which attention a device gets, and what it says where a GPU does without the kernels."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +10,7 @@ import torch
 from engine.errors import ConfigError
 from engine.runner.attention import backend
 from engine.runner.attention.backend import ATTENTION_VARIABLE, explain_backend, why_no_kernels
+from tests.source_tree import ROOT
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 
@@ -75,3 +78,17 @@ def test_the_environment_may_choose_and_an_argument_is_stronger(monkeypatch):
     with pytest.raises(ConfigError, match="choose one of auto, triton, torch"):
         explain_backend(CPU)
     assert explain_backend(CPU, "torch").backend.name == "torch-reference"
+
+
+def test_a_runner_on_a_cpu_imports_none_of_the_gpu_files():
+    """So that an engine without triton is whole."""
+    code = (
+        "import sys, torch\n"
+        "import engine.runner.model_runner\n"
+        "from engine.runner.attention.backend import choose_backend\n"
+        "choose_backend(torch.device('cpu'))\n"
+        "gpu = [n for n in sys.modules if n.startswith('engine.') and ('triton' in n or 'decode_' in n)]\n"
+        "assert not gpu, gpu\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
