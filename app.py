@@ -7,7 +7,7 @@ import streamlit as st
 
 from views import session
 from views.components.piece import carry
-from views.pages import compare, fragmentation, home, inspect, learn, playground, sizing
+from views.pages import allocator, compare, fragmentation, home, inspect, learn, playground, sizing
 from views.widgets.language import language
 
 text = session.text()
@@ -28,6 +28,7 @@ first = st.Page(
 pages = [
     first,
     lessons,
+    st.Page(allocator.render, title=text("practice.nav"), url_path="allocator"),
     play,
     st.Page(compare.render, title=text("compare.page"), url_path="compare"),
     st.Page(sizing.render, title=text("app.sizing"), url_path="sizing"),

@@ -23,7 +23,7 @@ def judge(exercise: Exercise, num_done: int, verb: str, target: Target) -> Judge
     if (verb, target) == (deed.verb, deed.target):
         return Judgement(True, "right", {})
     state = exercise.trace.at(exercise.trace.cursor_at(deed.before))
-    reason = _reason(exercise, num_done, verb, target, state)
+    reason = _reason(exercise, num_done, verb, target)
     values: dict[str, object] = {
         "request": deed.request_id,
         "target": "" if target is None else target,
@@ -33,9 +33,7 @@ def judge(exercise: Exercise, num_done: int, verb: str, target: Target) -> Judge
     return Judgement(False, reason, values)
 
 
-def _reason(
-    exercise: Exercise, num_done: int, verb: str, target: Target, state: State
-) -> str:
+def _reason(exercise: Exercise, num_done: int, verb: str, target: Target) -> str:
     """Which sentence; the rule behind it is the engine's, named in the sentence."""
     deed = exercise.deeds[num_done]
     if deed.verb == DONE:
@@ -46,6 +44,7 @@ def _reason(
         return _wrong_verb(deed, verb)
     rest = [each.target for each in exercise.deeds[num_done:] if each.verb == deed.verb]
     if verb == TAKE:
+        state = exercise.trace.at(exercise.trace.cursor_at(deed.before))
         return _wrong_take(target, state, rest)
     if verb == FREE:
         return "free_order" if target in rest else "free_other"

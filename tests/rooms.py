@@ -47,6 +47,8 @@ PAGE = Room(
         "views.opening",
         "views.study",
         "views.studying",
+        "views.practice",
+        "views.practising",
         "engine.trace",
         "lessons",
         *PURE_CORE,
@@ -66,7 +68,9 @@ BEHIND_PAGES = Room(
         "views.examples",
         "views.workloads",
         "views.study",
+        "views.practice",
         "lessons",
+        "views.figures.address",
         "views.figures.moment",
         "views.figures.kv",
         "views.figures.timeline",
@@ -147,8 +151,8 @@ ROOMS: dict[str, Room] = {
         packages=("plotly", "networkx"),
     ),
     **dict.fromkeys(
-        ("views.figures.lesson", "views.figures.syllabus"),
-        Room(ours=("views.figures", "lessons", *TEXTS)),
+        ("views.figures.lesson", "views.figures.practice", "views.figures.syllabus"),
+        Room(ours=("views.figures", "lessons", "engine.trace", *TEXTS)),
     ),
     # A hash is recomputed from its inputs by the engine's own pure functions.
     "views.figures.hash_inputs": Room(
@@ -176,6 +180,7 @@ ROOMS: dict[str, Room] = {
             "views.actions",
             "views.side_runs",
             "views.studying",
+            "views.practising",
             "views.drafts",
             "views.runs",
             "views.branching",
@@ -203,6 +208,10 @@ ROOMS: dict[str, Room] = {
         ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions")
     ),
     "views.study": BEHIND_PAGES,
+    "views.practice": BEHIND_PAGES,
+    "views.practising": BEHIND_PAGES._replace(
+        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.studying")
+    ),
     "views.side_runs": BEHIND_PAGES._replace(
         ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions")
     ),

@@ -12,6 +12,7 @@ from views.figures.selection import NOTHING, Selection
 from views.figures.sizing_inputs import Inputs
 from views.figures.timeline import ZOOMS
 from views.figures.until import Until
+from views.practice import Practice
 from views.runs import Run
 from views.shelf import Left, Shelf
 from views.study import Study
@@ -46,6 +47,7 @@ class Choices:
     sizing: Inputs | None = None  # the form of the calculator; None: the address says it
     compare: Choice | None = None  # what is compared; None: the address says it
     study: Study | None = None  # the lesson that is read
+    practice: Practice | None = None  # the exercise of the allocator's page
     done: set[int] = field(default_factory=set)  # numbers of lessons read to their end
     panel_is_open: bool = False
     draft: Draft = NO_DRAFT

@@ -16,7 +16,7 @@ from engine.errors import PagewalkError
 from engine.sources.source import Tokenized
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
-from views import actions, side_runs, studying
+from views import actions, practising, side_runs, studying
 from views.branching import scripted_run
 from views.choices import LENSES, Choices
 from views.drafts import Branch, Draft, Restart, numbers_of
@@ -27,7 +27,7 @@ from views.loading import Loader, load_default_model
 from views.runs import Run
 from views.text import LANGUAGES, Text, best_language, quoted
 
-PLAYGROUND, LEARN = "playground", "learn"
+PLAYGROUND, LEARN, ALLOCATOR = "playground", "learn", "allocator"
 _DESKS, _HERE, _LANGUAGE, _EXAMPLE = "desks", "desk", "language", "example"
 
 
@@ -179,34 +179,6 @@ def _read_step() -> None:
         choices().say_also(complaint)
 
 
-# Lessons ----------------------------------------------------------------------------------------
-
-
-def prepare_lesson() -> None:
-    """Read the address once."""
-    if not choices().address_is_read:
-        params = dict(st.query_params)
-        studying.read_link(choices(), params)
-        begun = studying.show(choices())
-        if begun is not None and "step" in params:
-            cursor, complaint = address.read_cursor(params, begun.trace, text())
-            choices().cursor = cursor or choices().cursor
-            if complaint:
-                choices().say_also(complaint)
-        choices().address_is_read = True
-
-
-def forget_moment() -> None:
-    """A page without a run has no moment in its address; the language and what is done stay."""
-    for name in {*address.MOMENT, "lesson", "chunk"} & set(st.query_params):
-        del st.query_params[name]
-
-
-def lesson_run() -> Run | None:
-    """The run of the lesson that is read, as far as its reader may see it."""
-    return studying.show(choices())
-
-
 # What the browser asks for ----------------------------------------------------------------------
 
 
@@ -263,6 +235,7 @@ ACTIONS: dict[str, actions.Action] = {
     **actions.ACTIONS,
     **side_runs.ACTIONS,
     **studying.ACTIONS,
+    **practising.ACTIONS,
     "waited": _wait,
     "applied": _restart,
 }

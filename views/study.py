@@ -33,6 +33,10 @@ class Motion(NamedTuple):
     to: Cursor
 
 
+def next_motion(to: Cursor) -> Motion:
+    return Motion(next(_MOTIONS), to)
+
+
 @dataclass
 class Study:
     """One visitor in one lesson. `chunk` is the index of the text that is read."""
@@ -166,7 +170,7 @@ class Study:
             self._move(self.place(self.prediction.reveal))
 
     def _move(self, to: Cursor) -> None:
-        self.motion = Motion(next(_MOTIONS), to)
+        self.motion = next_motion(to)
 
     # Its reader's own run ---------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ NAMES = (
     "numbers",
     "opened",
     "pool",
+    "practice",
     "prompt",
     "queue",
     "readiness",

@@ -12,10 +12,18 @@ function present({ data, parentElement, setTriggerValue }) {
   });
   const asked = part(root, "asked", "section");
   say(part(asked, "title", "h2"), data.questions_title);
-  sync(part(asked, "questions", "ul"), data.questions, () => { const li = el("li"); li.append(el("span"), el("span", "where")); return li; }, (li, { text, lessons }) => {
-    say(li.firstChild, text);
-    sync(li.lastChild, lessons, () => { const b = el("button", "act"); b.type = "button"; return b; }, (b, [name, word]) => { say(b, word); b.onclick = () => open(name); });
+  sync(part(asked, "questions", "ul"), data.questions, makeQuestion, (li, { text, answer, lessons, threads }) => {
+    const [summary, words, where] = li.firstChild.children;
+    say(summary, text);
+    sync(words, answer, () => el("p"), (p, { spans }) => sync(p, spans, () => el("span"), (node, [kind, shown]) => { attr(node, "class", kind); say(node, shown); }));
+    sync(where.firstChild, lessons, () => { const b = el("button", "act"); b.type = "button"; return b; }, (b, [name, word]) => { say(b, word); b.onclick = () => open(name); });
+    sync(where.lastChild, threads, () => { const a = el("a"); a.target = "_blank"; a.rel = "noopener"; return a; }, (a, [word, url]) => { say(a, word); attr(a, "href", url); });
   });
+}
+function makeQuestion() {
+  const li = el("li"), details = el("details"), where = el("div", "where");
+  where.append(el("span", "lessons"), el("span", "threads")); details.append(el("summary"), el("div", "answer"), where); li.append(details);
+  return li;
 }
 function makeCard() {
   const card = el("button", "card"), words = el("span", "words"); card.type = "button";

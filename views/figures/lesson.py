@@ -1,10 +1,12 @@
 """A lesson's text and its open question, as the component `lesson` draws them."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from lessons.grading import Grade
 from lessons.library import LoadedLesson
+from lessons.questions import Question, all_questions
 from lessons.schema import Badge, Prediction, thread_url
 from lessons.text import Paragraphs, Words
 from views.text import Text
@@ -12,6 +14,17 @@ from views.text import Text
 SOURCE_URL = "https://github.com/vllm-project/vllm/blob/v0.17.1/vllm/"
 Value = Any
 Values = Mapping[str, Value]
+
+
+@functools.cache
+def questions(language: str) -> tuple[Question, ...]:
+    """Read once: nothing of them changes."""
+    return all_questions(language)
+
+
+def asked(number: int, language: str) -> Question:
+    """They are numbered from 1."""
+    return questions(language)[number - 1]
 
 
 def drawn(paragraphs: Paragraphs) -> list[dict[str, Any]]:
@@ -164,5 +177,5 @@ def ending(loaded: LoadedLesson, answers: Mapping[str, Grade | str], text: Text)
         "threads_title": text("learn.threads") if lesson.threads else "",
         "threads": [[reference, thread_url(reference)] for reference in lesson.threads],
         "questions_title": text("learn.questions") if lesson.answers else "",
-        "questions": [text.named("asked", str(number)) for number in lesson.answers],
+        "questions": [asked(number, text.language).question for number in lesson.answers],
     }

@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from lessons.library import LoadedLesson
-from lessons.schema import PARTS
+from lessons.questions import Question
+from lessons.schema import PARTS, thread_url
+from views.figures.lesson import drawn, questions
 from views.text import Text
-
-NUM_QUESTIONS = 32
 
 
 def syllabus(lessons: Sequence[LoadedLesson], done: Collection[int], text: Text) -> dict[str, Any]:
@@ -27,9 +27,7 @@ def syllabus(lessons: Sequence[LoadedLesson], done: Collection[int], text: Text)
     return {
         "parts": [part for part in parts if part["cards"]],
         "questions_title": text("learn.asked_title"),
-        "questions": [
-            row for n in range(1, NUM_QUESTIONS + 1) if (row := _question(n, lessons, text))
-        ],
+        "questions": [_question(each, lessons, text) for each in questions(text.language)],
         "go": text("learn.begin" if not done else "learn.resume"),
         "first": first,
     }
@@ -48,14 +46,15 @@ def _card(loaded: LoadedLesson, text: Text, *, is_done: bool, is_next: bool) -> 
     }
 
 
-def _question(number: int, lessons: Sequence[LoadedLesson], text: Text) -> dict[str, Any] | None:
-    """A question that some lesson answers; the others are not shown."""
-    answered_by = [each for each in lessons if number in each.lesson.answers]
-    if not answered_by:
-        return None
+def _question(asked: Question, lessons: Sequence[LoadedLesson], text: Text) -> dict[str, Any]:
+    """With its short answer, the lessons that show it, and where people asked."""
     return {
-        "text": text.named("asked", str(number)),
+        "text": asked.question,
+        "answer": drawn(asked.answer),
         "lessons": [
-            [each.name, text("learn.in_lesson", n=each.lesson.number)] for each in answered_by
+            [each.name, text("learn.in_lesson", n=each.lesson.number)]
+            for each in lessons
+            if each.name in asked.lessons
         ],
+        "threads": [[reference, thread_url(reference)] for reference in asked.threads],
     }

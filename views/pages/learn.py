@@ -6,6 +6,7 @@ import streamlit as st
 
 from views import session, studying
 from views.components.piece import piece
+from views.figures.address import MOMENT
 from views.figures.moment import Moment
 from views.figures.syllabus import syllabus
 from views.pages.frame import framed
@@ -25,8 +26,11 @@ def render() -> None:
 def _page() -> None:
     st.html(PAGE_STYLE)
     session.settle()
-    session.prepare_lesson()
-    if session.choices().study is None:
+    chosen = session.choices()
+    if not chosen.address_is_read:
+        studying.read_link(chosen, dict(st.query_params))
+        chosen.address_is_read = True
+    if chosen.study is None:
         _syllabus()
     else:
         _lesson()
@@ -34,7 +38,7 @@ def _page() -> None:
 
 def _syllabus() -> None:
     text = session.text()
-    session.forget_moment()
+    _forget_moment()
     st.markdown(f"## {text('learn.page')}")
     st.caption(text("learn.lead"))
     notices()
@@ -42,12 +46,18 @@ def _syllabus() -> None:
     piece("syllabus", payload, on_lesson_change=partial(session.note, "syllabus", "lesson"))
 
 
+def _forget_moment() -> None:
+    """A list of lessons has no moment in its address; the language and what is done stay."""
+    for name in {*MOMENT, "lesson", "chunk"} & set(st.query_params):
+        del st.query_params[name]
+
+
 @st.fragment(key="lesson")
 def _lesson() -> None:
     def draw() -> None:
         if session.settle():
             st.rerun()
-        run = session.lesson_run()
+        run = studying.show(session.choices())
         if run is not None:
             stage(run, prose=_prose)
 

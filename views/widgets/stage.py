@@ -80,8 +80,11 @@ def _pool(run: Run, moment: Moment, text: Text) -> None:
     linked("pool", pool(moment, text, reset=reset), moment, "reset")
     linked("queue", queue(moment, text, lit=_lit_blocks(moment)), moment)
     linked("tables", tables(moment, text, lit=_lit_blocks(moment)), moment)
-    if selected is not None and session.choices().lens != "block":  # last: nothing moves for it
-        linked("block", block(moment, text, selected=selected), moment, "lens")
+    # Last: nothing moves for it. Always there: a part that goes may stay on the screen (Streamlit 1.67)
+    # where another fragment's run comes in between.
+    is_hidden = selected is None or session.choices().lens == "block"
+    card = block(moment, text, selected=None if is_hidden else selected) | {"hidden": is_hidden}
+    linked("block", card, moment, "lens", key="card")
 
 
 def _lit_blocks(moment: Moment) -> tuple[int, ...]:
@@ -100,8 +103,9 @@ def _time(run: Run, text: Text) -> None:
         run_id=run.run_id,
     )
     payload["sequence"] = chosen.sequence
-    if chosen.study is not None and chosen.study.motion is not None:
-        number, to = chosen.study.motion
+    played = chosen.study or chosen.practice
+    if played is not None and played.motion is not None:
+        number, to = played.motion
         payload["motion"] = {"number": number, "to": run.trace.position(to)}
     names = run.link or {"example": chosen.example}
     payload["address"] = address(

@@ -1,0 +1,121 @@
+"""The allocator's page: what a click means, and what may be seen meanwhile."""
+
+import pytest
+
+from views.choices import Choices
+from views.figures.practice import told
+from views.i18n.en_practice import MESSAGES
+from views.practice import Practice
+from views.practising import ACTIONS, read_link, show
+from views.text import Text
+from views.widgets.practice import practice_payload
+
+TEXT = Text("en")
+
+
+@pytest.fixture
+def chosen() -> Choices:
+    """Level 3, seed 0: touch 1 and 2, take 7 and 8, that is all."""
+    chosen = Choices()
+    read_link(chosen, {"level": "3", "seed": "0"})
+    return chosen
+
+
+def do(chosen, what, sent):
+    ACTIONS[what](chosen, chosen.run, sent)
+    return show(chosen)
+
+
+def test_the_run_ends_where_the_next_deed_begins(chosen):
+    begun = show(chosen)
+    assert begun.trace.at(begun.trace.last).requests["r2"].status == "WAITING"
+    assert begun.trace.num_positions - 1 == chosen.practice.exercise.deeds[0].before
+
+
+def test_clicks_are_held_against_the_engine_and_the_run_follows(chosen):
+    do(chosen, "selected", {"block": 7})
+    assert chosen.practice.said.reason == "touch_first"
+    do(chosen, "verb", "touch")
+    do(chosen, "selected", {"block": 1})
+    begun = do(chosen, "selected", {"block": 2})
+    assert begun.trace.at(begun.trace.last).blocks[1].ref_cnt == 3
+    do(chosen, "verb", "take")
+    do(chosen, "selected", {"block": 7})
+    do(chosen, "selected", {"block": 8})
+    do(chosen, "finished_acting", True)
+    assert chosen.practice.is_over
+    card = practice_payload(chosen.practice, TEXT)
+    assert card["done"] == [["touch", 1], ["touch", 2], ["take", 7], ["take", 8]]
+    assert "1 mistake " in card["outcome"]
+
+
+def test_whoever_gives_up_is_shown_what_the_engine_does(chosen):
+    begun = do(chosen, "solution", True)
+    assert chosen.practice.motion.to == chosen.practice.exercise.end
+    assert begun.trace.clamp(chosen.cursor) == chosen.cursor
+    assert chosen.practice.num_solved == 0
+    do(chosen, "selected", {"block": 7})
+    assert chosen.practice.mistakes == []
+
+
+def test_a_request_is_looked_at_unless_one_preempts(chosen):
+    do(chosen, "selected", {"request": "r0"})
+    assert chosen.practice.mistakes == []
+    do(chosen, "verb", "preempt")
+    do(chosen, "selected", {"request": "r1"})
+    assert [each.reason for each in chosen.practice.mistakes] == ["has_room"]
+
+
+def test_another_exercise_and_the_same_again(chosen):
+    do(chosen, "verb", "touch")
+    do(chosen, "selected", {"block": 1})
+    do(chosen, "exercise_again", True)
+    assert (chosen.practice.seed, chosen.practice.num_done) == (0, 0)
+    do(chosen, "exercise", 5)
+    assert chosen.practice.level == 5
+
+
+@pytest.mark.parametrize(
+    "params", [{"level": "9"}, {"level": "x"}, {"seed": "-1"}, {"seed": "1" * 30}]
+)
+def test_an_address_of_no_exercise_gets_a_sentence_and_another_one(params):
+    chosen = Choices()
+    read_link(chosen, params)
+    assert next(iter(params.values()))[:9] in chosen.notices["note"]
+    assert show(chosen).trace.num_positions > 1
+
+
+@pytest.mark.parametrize("sent", [None, [], {"block": "x"}, {"block": -1}, 5, "nobody"])
+def test_nonsense_from_a_browser_does_no_harm(chosen, sent):
+    do(chosen, "selected", sent)
+    do(chosen, "verb", sent)
+    do(chosen, "exercise", "5")
+    assert chosen.practice.num_done == 0
+
+
+def test_every_mistake_has_its_sentence():
+    from lessons.exercises import LEVELS, exercise
+    from lessons.judging import judge
+
+    seen = set()
+    for level in LEVELS:
+        for seed in range(12):
+            asked = exercise(level, seed)
+            for place in range(len(asked.deeds)):
+                targets = [("preempt", f"r{n}") for n in range(5)] + [("done", None)]
+                targets += [(verb, id_) for verb in ("touch", "take", "free") for id_ in range(16)]
+                for verb, target in targets:
+                    found = judge(asked, place, verb, target)
+                    assert told(found, TEXT)["text"]
+                    seen.add(found.reason)
+    assert {f"practice_why.{reason}" for reason in seen} == {
+        key for key in MESSAGES if key.startswith("practice_why.")
+    }
+
+
+def test_solved_without_a_mistake_counts(chosen):
+    practice = Practice(level=3, seed=0)
+    for deed in practice.exercise.deeds:
+        practice.verb = deed.verb
+        practice.act(deed.target)
+    assert practice.num_solved == 1
