@@ -3,6 +3,7 @@ const UNKNOWN = "·";
 
 function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
+  root.hidden = Boolean(data.hidden);
   head(root, data.title, data.hint);
   const line = root.querySelector(".head"), chosen = data.block !== undefined;
   const state = part(line, "state", "span"), whole = line.querySelector(".whole") ?? line.appendChild(actButton("whole")), close = part(line, "close", "button");

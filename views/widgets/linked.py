@@ -10,11 +10,12 @@ from views.figures.moment import Moment
 from views.figures.selection import lit
 
 
-def linked(name: str, payload: dict[str, Any], moment: Moment, *others: str) -> None:
+def linked(name: str, payload: dict[str, Any], moment: Moment, *others: str, key: str = "") -> None:
     """Draw one; `others` are what it may send beside a selection. A lens fits the screen that is left."""
     whats = ("selected", *others)
     piece(
         name,
         payload | {"lit": lit(moment.state, session.choices().selection), "fits": name in LENSES},
-        **{f"on_{what}_change": partial(session.note, name, what) for what in whats},
+        key,
+        **{f"on_{what}_change": partial(session.note, key or name, what) for what in whats},
     )

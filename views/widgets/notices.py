@@ -3,6 +3,8 @@
 from functools import partial
 from typing import Any
 
+import streamlit as st
+
 from engine.trace.events import HitCut
 from engine.trace.trace import Trace
 from views import session
@@ -43,6 +45,8 @@ def notices() -> None:
             {"notices": shown, "close": text("notice.close")},
             **{f"on_{what}_change": partial(session.note, "notices", what) for what in SENT},
         )
+    else:
+        st.empty()  # what stands below keeps its place
 
 
 def _way_out(kind: str, run: Run | None) -> dict[str, Any] | None:

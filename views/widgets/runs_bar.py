@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import streamlit as st
+
 from views import session
 from views.components.piece import piece
 from views.figures.runs_bar import RunLine
@@ -18,6 +20,8 @@ def runs_bar() -> None:
         sent = {f"on_{what}_change": partial(session.note, "runs", what) for what in SENT}
         lines = [_line(one) for one in kept]
         piece("runs", payload_of(lines, run.run_id, session.text()), **sent)
+    else:
+        st.empty()
 
 
 def _line(kept: Kept) -> RunLine:
