@@ -71,3 +71,20 @@ def test_a_link_edited_by_hand_is_read_anew(page, base_url):
 def test_a_run_without_a_step_has_no_slider_to_break(page, base_url):
     page.goto(f"{base_url}?example=own")
     expect(slider(page)).to_be_disabled(timeout=90_000)
+
+
+@pytest.mark.parametrize("given", ["five", "-1", "1.5", "<b>x</b>"])
+def test_what_is_no_step_gets_a_sentence_and_moves_nothing(page, base_url, given):
+    open_at(page, f"{base_url}/playground", 0, 4)
+    field = page.get_by_role("textbox", name="go to step")
+    field.fill(given)
+    field.press("Enter")
+    said = page.locator(".place .said")
+    expect(said).to_have_text(f"“{given}” is no step: give a whole number such as 7.")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_be_focused()
+    where(page, 0, 4)
+    field.fill("")
+    expect(said).to_be_empty()
+    field.press("Enter")
+    expect(said).to_have_text("Give the number of a step, such as 7.")

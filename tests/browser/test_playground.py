@@ -117,23 +117,6 @@ def test_a_step_is_reached_by_its_number(page, base_url):
     expect(said).to_have_text("There is no step 99: the run ends with step 7, which is shown.")
 
 
-@pytest.mark.parametrize("given", ["five", "-1", "1.5", "<b>x</b>"])
-def test_what_is_no_step_gets_a_sentence_and_moves_nothing(page, base_url, given):
-    open_at(page, f"{base_url}/playground", 0, 4)
-    field = page.get_by_role("textbox", name="go to step")
-    field.fill(given)
-    field.press("Enter")
-    said = page.locator(".place .said")
-    expect(said).to_have_text(f"“{given}” is no step: give a whole number such as 7.")
-    expect(field).to_have_attribute("aria-invalid", "true")
-    expect(field).to_be_focused()
-    where(page, 0, 4)
-    field.fill("")
-    expect(said).to_be_empty()
-    field.press("Enter")
-    expect(said).to_have_text("Give the number of a step, such as 7.")
-
-
 def test_a_finished_card_opens_and_folds_by_the_keyboard(page, base_url):
     page.goto(f"{base_url}?step=7")
     card = page.locator("article", has_text="request0")

@@ -115,7 +115,10 @@ def carry() -> None:
 def piece(
     name: str, payload: dict[str, Any], key: str = "", /, **on_change: Callable[[], None]
 ) -> None:
-    """Draw one part, under its name or another `key`; `on_change` holds the callbacks `on_<what>_change` of what it may send."""
+    """Draw one part, under its name or another `key`.
+
+    `on_change` holds the callbacks `on_<what>_change` of what it may send.
+    """
     width = "content" if name in NARROW else "stretch"
     data = msgspec.json.encode(payload)  # of a dict, Streamlit asks pandas about each value
     PIECES[name](key=key or name, data=data, width=width, height="content", **on_change)
