@@ -1,0 +1,18 @@
+"""Saved runs, and what a server allows: their words in Chinese."""
+
+MESSAGES: dict[str, str] = {
+    # Saved runs
+    "saved.gone": "链接所指的已保存运行不在了。旧的运行会定期清理；被截断的链接也找不到任何东西。",
+    "saved.damaged": "无法打开已保存的运行：{reason}。",
+    "saved.back.other": "页面重新打开了，运行已按保存时的样子恢复：完成了 {n:,} 步。",
+    "saved.in_part": "它的文件有一部分已损坏（{reason}）。",
+    "saved.full.other": "从现在起，这次运行不再保存：运行 {n:,} 步后，它已用完这里允许一次运行保存的 {most:,} 字节。运行会继续，链接能恢复已保存的部分。",
+    "saved.disk.other": "从现在起，这次运行不再保存：{n:,} 步之后服务器无法写入（{reason}）。运行会继续，链接能恢复已保存的部分。",
+    # What a server allows
+    "limit.prompt": "提示词有 {n:,} 字节，本服务器最多接受 {most:,} 字节：请缩短。",
+    "limit.upload": "文件有 {n:,} 字节，本服务器最多打开 {most:,} 字节：请换一次较短的运行。",
+    "limit.pool": "num_blocks={num_blocks}、每块 {block_size} 个 token，K 和 V 要占 {needed:,} 字节，而本服务器给每位访客 {most:,} 字节：请把 num_blocks 降到 {fits}。",
+    "limit.pool_held": "num_blocks={num_blocks}、每块 {block_size} 个 token，K 和 V 要占 {needed:,} 字节。本服务器给每位访客 {most:,} 字节，你的其他运行已占用 {held:,} 字节：请把 num_blocks 降到 {fits}，或关闭一个运行。",
+    "limit.pool_none": "本服务器给每位访客 {most:,} 字节存放 K 和 V，你的其他运行已占用 {held:,} 字节，剩下的放不下一个每块 {block_size} 个 token 的块池：请关闭一个运行。",
+    "limit.sessions.other": "本服务器同时服务 {n:,} 位访客，现在已满。请过一分钟再试：有人离开就有空位。",
+}
