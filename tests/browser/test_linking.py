@@ -62,24 +62,27 @@ def test_a_free_block_is_the_same_thing_in_pool_and_queue(page, base_url):
 
 
 @pytest.mark.model
-def test_nothing_moves_and_no_click_is_lost_when_the_model_becomes_ready(page, base_url):
-    """Who does not wait for the model has nothing drawn anew, and nothing steps aside for it."""
+def test_nothing_moves_and_nothing_is_drawn_anew_when_the_model_becomes_ready(page, base_url):
+    """Who does not wait for the model goes on with what stands there."""
     open_at(page, f"{base_url}?step=5")
     queue = piece(page, "Free queue")
     place = queue.bounding_box()
     page.locator(".root").evaluate_all("(roots) => roots.forEach((root) => { root.known = true; })")
-    for _ in range(200):
-        is_ready = page.get_by_text("Model ready").count() > 0
-        block_in(page, "Free queue", 7).click()
-        expect(block_in(page, "Block pool", 7)).to_have_attribute("data-lit", "own")
-        block_in(page, "Free queue", 7).click()
-        expect(page.locator("[data-lit]")).to_have_count(0)
-        if is_ready:
-            break
     expect(page.get_by_text("Model ready")).to_be_visible(timeout=90_000)
     assert queue.bounding_box() == place
-    known = page.locator(".root").evaluate_all("(roots) => roots.every((root) => root.known)")
-    assert known
+    assert page.locator(".root").evaluate_all("(roots) => roots.every((root) => root.known)")
+    block_in(page, "Free queue", 7).click()
+    expect(block_in(page, "Block pool", 7)).to_have_attribute("data-lit", "own")
+
+
+def test_a_card_that_was_closed_does_not_stay_while_the_model_loads(page, base_url):
+    open_at(page, f"{base_url}?step=5")
+    card = page.get_by_role("heading", name="Block 7", exact=True)
+    for _ in range(6):
+        block_in(page, "Free queue", 7).click()
+        expect(card).to_be_visible()
+        page.get_by_role("button", name="Deselect").click()
+        expect(card).to_be_hidden()
 
 
 def test_the_pointer_shows_the_same_thing_everywhere_at_once(page, base_url):
