@@ -45,6 +45,7 @@ PAGE = Room(
         "views.workloads",
         "views.comparing",
         "views.opening",
+        "views.limits",
         "views.study",
         "views.studying",
         "views.practice",
@@ -68,6 +69,8 @@ BEHIND_PAGES = Room(
         "views.examples",
         "views.workloads",
         "views.study",
+        "views.limits",
+        "views.saving",
         "views.practice",
         "lessons",
         "views.figures.address",
@@ -135,7 +138,7 @@ ROOMS: dict[str, Room] = {
     "lessons.__main__": Room(
         ours=("lessons", "engine.trace", "engine.workload", "engine.sources.live", *SETTINGS)
     ),
-    "views.__main__": Room(packages=("streamlit",)),
+    "views.__main__": Room(ours=("views.limits", *SETTINGS), packages=("streamlit",)),
     "views.theme": Room(),
     "views.text": Room(ours=("views.i18n",)),
     "views.i18n": Room(ours=("views.i18n",)),
@@ -175,8 +178,12 @@ ROOMS: dict[str, Room] = {
     "views.session": Room(
         ours=(
             "views.choices",
-            "views.saving",
+            "views.share",
             "views.limits",
+            "views.links",
+            "views.beginning",
+            "views.bringing_back",
+            "views.figures.address",
             "views.actions",
             "views.side_runs",
             "views.studying",
@@ -187,13 +194,8 @@ ROOMS: dict[str, Room] = {
             "views.shelf",
             "views.examples",
             "views.loading",
-            "views.figures.address",
-            "views.figures.selection",
-            "views.figures.until",
             "engine.sources",
-            "engine.workload",
             "engine.trace",
-            "lessons",
             *SETTINGS,
             *TEXTS,
         ),
@@ -213,9 +215,23 @@ ROOMS: dict[str, Room] = {
         ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.studying")
     ),
     "views.side_runs": BEHIND_PAGES._replace(
+        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.bringing_back")
+    ),
+    "views.bringing_back": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
+    "views.links": BEHIND_PAGES._replace(
+        ours=(
+            *BEHIND_PAGES.ours,
+            "views.choices",
+            "views.bringing_back",
+            "views.studying",
+            "views.figures.address",
+        )
+    ),
+    "views.beginning": BEHIND_PAGES._replace(
         ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions")
     ),
-    "views.choices": BEHIND_PAGES,
+    "views.share": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.loading")),
+    "views.choices": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.share")),
     "views.examples": Room(ours=("engine.workload", *SETTINGS)),
     "views.loading": Room(ours=("engine.sources", *SETTINGS)),
     "app": Room(ours=("views",), packages=("streamlit",)),

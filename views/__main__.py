@@ -11,6 +11,9 @@ from pathlib import Path
 
 from streamlit.web import cli
 
+from engine.errors import ConfigError
+from views.limits import server_limits
+
 APP = Path(__file__).parents[1] / "app.py"
 # Without views.components: parts are registered with a running server.
 SLOW_TO_IMPORT = (
@@ -23,6 +26,11 @@ SLOW_TO_IMPORT = (
 
 
 def main() -> None:
+    """A setting of the server that is wrong ends it at once, with a sentence."""
+    try:
+        server_limits()
+    except ConfigError as error:
+        sys.exit(str(error))
     given = sys.argv[1:]
     script = [] if given and not given[0].startswith("-") else [str(APP)]
     threading.Thread(target=_import, name="import", daemon=True).start()

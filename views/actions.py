@@ -7,6 +7,7 @@ the place of this one are in `session.py`.
 from collections.abc import Callable
 from typing import Any
 
+from engine.errors import ConfigError
 from views.choices import LENSES, Choices, Pursuit
 from views.drafts import Draft, remarks
 from views.figures.compare_inputs import Choice
@@ -15,7 +16,8 @@ from views.figures.moment import num_finished_steps
 from views.figures.selection import NOTHING, Selection
 from views.figures.sizing_inputs import Inputs
 from views.figures.timeline import ZOOMS
-from views.figures.until import BRANCHED, DONE, Until, until_words
+from views.figures.until import BRANCHED, DONE, RETURNED, Until, until_words
+from views.limits import server_limits
 from views.runs import Run
 from views.text import Text
 
@@ -33,6 +35,8 @@ def _go_to(chosen: Choices, begun: Run | None, target: Any) -> bool:
         return False
     before = _offer(begun, chosen)
     chosen.cursor = begun.reach(target)
+    if begun.is_coming_back and chosen.pursuit is None:
+        chosen.follow(begun)  # it was stopped on its way, and somebody goes on
     chosen.notices.pop("note", None)
     return chosen.panel_is_open and _offer(begun, chosen) != before
 
@@ -129,7 +133,8 @@ def _add(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     """Queue the prompt that stands in the form. If that fails the form keeps it."""
     draft = chosen.draft = Draft.from_browser(sent)
     words = Text(chosen.language)
-    assert begun is not None, "the form was shown before the model was there"
+    begun = _with_engine(begun, words)
+    server_limits().check_prompt(draft.text, words)
     sampling = draft.sampling(words)
     request_id = begun.add(draft, sampling)
     chosen.clear_draft()
@@ -140,17 +145,24 @@ def _add(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     return True
 
 
+def _with_engine(begun: Run | None, words: Text) -> Run:
+    """ConfigError with a sentence where nothing can be asked of the run that is on."""
+    if begun is None or begun.live is None:
+        raise ConfigError((begun and begun.refusal) or words("saved.waiting"))
+    return begun
+
+
 def _abort(chosen: Choices, begun: Run | None, request_id: Any) -> bool:
-    if begun is not None:
-        chosen.notices.pop("note", None)
-        chosen.cursor = begun.abort(str(request_id))
+    begun = _with_engine(begun, Text(chosen.language))
+    chosen.notices.pop("note", None)
+    chosen.cursor = begun.abort(str(request_id))
     return False
 
 
 def _reset(chosen: Choices, begun: Run | None, _: Any) -> bool:
-    if begun is not None:
-        chosen.notices.pop("note", None)
-        chosen.cursor = begun.reset_prefix_cache()
+    begun = _with_engine(begun, Text(chosen.language))
+    chosen.notices.pop("note", None)
+    chosen.cursor = begun.reset_prefix_cache()
     return False
 
 
@@ -168,10 +180,11 @@ def _pursue(chosen: Choices, begun: Run | None, _: Any) -> bool:
     pursuit, chosen.pursuit = chosen.pursuit, None  # gone also where the engine fails
     if begun is None or pursuit is None:
         return False
-    before = _offer(begun, chosen)
+    before, num_events = _offer(begun, chosen), begun.trace.num_events
     came = begun.pursue(pursuit.until, pursuit.since)
     chosen.num_shares += 1
-    chosen.cursor = came.cursor
+    if pursuit.until.kind != RETURNED or begun.trace.num_events > num_events:
+        chosen.cursor = came.cursor  # of a past that is only repeated, any moment can be looked at
     if not (came.is_found or came.is_over):
         chosen.pursuit = pursuit._replace(since=came.since)
         return chosen.panel_is_open and _offer(begun, chosen) != before
@@ -192,9 +205,11 @@ def _why_not(begun: Run, pursuit: Pursuit, text: Text) -> str:
 def _stop(chosen: Choices, begun: Run | None, _: Any) -> bool:
     """Also on the way to a branch: it stays where it is, and stepping goes on with its past."""
     if chosen.pursuit is not None and begun is not None:
+        words = Text(chosen.language)
         if chosen.pursuit.until.kind == BRANCHED and begun.branch_step is not None:
-            words = Text(chosen.language)
             chosen.say("note", words("branch.stopped", step=begun.branch_step))
+        if begun.is_coming_back:
+            chosen.say("note", words("saved.stopped"))
         chosen.pursuit = None
     return True
 

@@ -11,10 +11,12 @@ from views.figures.kv import FIRST, Place
 from views.figures.selection import NOTHING, Selection
 from views.figures.sizing_inputs import Inputs
 from views.figures.timeline import ZOOMS
-from views.figures.until import Until
+from views.figures.until import RETURNED, Until
 from views.practice import Practice
 from views.runs import Run
-from views.shelf import Left, Shelf
+from views.saving import Brought
+from views.share import Share
+from views.shelf import Left, Origin, Shelf
 from views.study import Study
 
 START, NO_DRAFT = Cursor(0, 0), Draft()
@@ -33,6 +35,7 @@ class Choices:
     """Plain values; whoever changes them is a function of `session.py`."""
 
     language: str = "en"
+    share: Share = field(default_factory=Share)  # the same on all desks of a visitor
     example: str = DOC_EXAMPLE
     cursor: Cursor = START
     selection: Selection = NOTHING
@@ -62,9 +65,31 @@ class Choices:
     num_cleared: int = 0  # prompts that were added, so that the form empties itself
     notices: dict[str, str] = field(default_factory=dict)  # kind -> sentence
     refused: Restart | None = None  # where waiting for ever is a way out of the error
-    address_is_read: bool = False
+    waiting: list[Brought] = field(default_factory=list)  # runs that came back, without an engine
+    address_is_seen: bool = False  # which example and run it names
+    address_is_read: bool = False  # all of it
     num_looks: int = 0  # at how far the model is
     model_is_seen: bool = False  # ready or failed, and the page was drawn with that
+
+    def put(self, begun: Run, cursor: Cursor, origin: Origin | None = None) -> None:
+        """Look at this run from here on; it takes the place of the one that was on."""
+        self.shelf.restart(self.run, begun, cursor, origin)
+        self.run, self.cursor, self.selection = begun, cursor, NOTHING
+        self.typed.clear()
+        self.follow(begun)
+
+    def turn_to(self, begun: Run, cursor: Cursor) -> None:
+        """Look at another run of the shelf. What is selected stays selected, to be compared."""
+        self.run, self.cursor = begun, cursor
+        self.typed.clear()
+        self.notices.clear()
+        self.follow(begun)
+
+    def follow(self, begun: Run | None) -> None:
+        """A run that is coming back goes on its way at once; any other waits to be asked."""
+        is_on_its_way = begun is not None and begun.is_coming_back
+        self.pursuit = Pursuit(Until(RETURNED), self.cursor) if is_on_its_way else None
+        self.num_shares += is_on_its_way
 
     def say_also(self, sentence: str) -> None:
         """A note beside the one that stands there."""

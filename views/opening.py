@@ -1,7 +1,7 @@
 """What a visitor's file becomes: a run to look at, and a sentence about what of it could not be read.
 
 The bytes come from the browser in one message, packed where they were not. They are never written
-to a disk, and nothing unfolds to more than MAX_UNFOLDED_BYTES.
+to a disk, and nothing unfolds to more than the server allows (`Limits.max_trace_bytes`).
 """
 
 import base64
@@ -26,11 +26,11 @@ from engine.trace.trace import Trace
 from engine.workload import ScriptedRun
 from views.branching import scripted_run
 from views.examples import DOC_EXAMPLE, EXAMPLES
+from views.limits import server_limits
 from views.runs import Run
 from views.text import Text
 
 MAX_FILE_BYTES = 16 << 20  # as it travels, gzip or not
-MAX_UNFOLDED_BYTES = 48 << 20  # a run of 10,000 steps with eight requests at a time fits
 MAX_NAME = 120  # characters
 MAX_DRAWN_BLOCKS = 1 << 20
 EXAMPLE_NAME = "doc_example.jsonl"
@@ -84,7 +84,7 @@ def open_upload(upload: Upload, text: Text) -> OpenedRun:
     """SourceError, one sentence, where nothing of the file can be looked at."""
     if is_mooncake(upload.content):
         return _replayed(upload, text)
-    opened = open_recorded(upload.content, max_bytes=MAX_UNFOLDED_BYTES)
+    opened = open_recorded(upload.content, max_bytes=server_limits().max_trace_bytes)
     try:
         trace, config = _complete(opened.trace), opened.config
     except ConfigError as error:
@@ -118,7 +118,7 @@ def _complete(trace: Trace) -> Trace:
 
 def _replayed(upload: Upload, text: Text) -> OpenedRun:
     """A Mooncake trace on the scripted engine."""
-    found = read_mooncake(upload.content, max_bytes=MAX_UNFOLDED_BYTES)
+    found = read_mooncake(upload.content, max_bytes=server_limits().max_trace_bytes)
     workload = found.workload
     trace = Trace(TraceHeader(config=workload.config.to_mapping(), title="Mooncake"))
     try:

@@ -2,11 +2,11 @@
 
 import itertools
 import time
-from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.config import EngineConfig, SamplingParams
-from engine.errors import ConfigError
+from engine.errors import ConfigError, TraceError
 from engine.sources.branch import Plan, beginning, branch_step, plan_branch
 from engine.sources.source import LiveRun, Tokenized
 from engine.trace.events import INPUT_EVENTS, BlocksTaken
@@ -15,8 +15,11 @@ from engine.trace.trace import Trace
 from views.drafts import Branch, Draft, numbers_of
 from views.examples import Example
 from views.figures.moment import num_finished_steps
-from views.figures.until import BRANCHED, DONE, Until, find_next
+from views.figures.until import BRANCHED, DONE, RETURNED, Until, find_next
 from views.text import Text
+
+if TYPE_CHECKING:
+    from views.saving import Saving
 
 MAX_STEPS_AT_ONCE = 64
 SECONDS_AT_ONCE = 0.2  # then the page is drawn, and others get at the model
@@ -53,6 +56,10 @@ class Run:
         self.live = live
         self.script = script
         self.link: dict[str, str] = {}  # what finds it again; empty where nothing does
+        self.past_links: list[dict[str, str]] = []  # what found it before
+        self.saving: Saving | None = None
+        self.came_back = False  # from its file: an engine behind it has the past to repeat
+        self.refusal: str | None = None  # why no engine goes on with it
         self.drafts: dict[str, Draft] = {}  # request id -> what was typed for it
         self.num_interventions = 0  # aborts and resets: each stops the player
         self.lock = lock
@@ -71,6 +78,35 @@ class Run:
             and self.live.has_unfinished_requests
             and self.live.stuck_reason is None
         )
+
+    @property
+    def can_be_branched(self) -> bool:
+        """Whether a run beside it can repeat its past."""
+        return self.live is not None or self.script is not None
+
+    @property
+    def is_coming_back(self) -> bool:
+        """Whether its engine still repeats what its file holds: nothing can be asked of it yet."""
+        return self.came_back and self.branch_step is not None
+
+    def keep(self) -> None:
+        """Save what is new; its link is the one under which it was saved last."""
+        if self.saving is None:
+            return
+        self.saving.keep()
+        link = self.saving.link
+        if link != self.link:
+            self.past_links += [self.link] if self.link else []
+            self.link = link
+
+    def has_link(self, link: dict[str, str]) -> bool:
+        return link == self.link or link in self.past_links
+
+    def bytes_per_block(self, block_size: int) -> int:
+        """What a block of another size would take with the model of this run."""
+        assert self.live is not None, "a script has no keys and values"
+        num_tokens = self.config.num_blocks * self.config.block_size
+        return self.live.pool_bytes // num_tokens * block_size
 
     @property
     def stuck_reason(self) -> str | None:
@@ -140,6 +176,7 @@ class Run:
             draft.text, mode=draft.mode, sampling=sampling, allow_special=draft.allow_special
         )
         self.drafts[request_id] = draft
+        self.keep()
         return request_id
 
     def num_prompt_tokens(self, request_id: str) -> int:
@@ -164,6 +201,7 @@ class Run:
         assert self.live is not None, "a script cannot be asked"
         self.live.abort(request_id)
         self.num_interventions += 1
+        self.keep()
         return self.trace.last
 
     def reset_prefix_cache(self) -> Cursor:
@@ -171,18 +209,25 @@ class Run:
         assert self.live is not None, "a script cannot be asked"
         self.live.reset_prefix_cache()
         self.num_interventions += 1
+        self.keep()
         return self.trace.last
 
     def advance(self) -> bool:
         """Ask the engine for one more step; False when it has none to give."""
         if not self.can_go_on or self.live is None:
             return False
-        if self.lock is None:
-            self.live.step()
-        else:
-            with self.lock:
+        try:
+            with self.lock or nullcontext():
                 self.live.step()
+        except TraceError as error:  # what was saved does not repeat itself: no engine can go on
+            self.live, self.refusal = None, str(error)
+            raise
+        self.keep()
         return True
+
+    def _grow(self) -> bool:
+        """As `advance`, but one step has to make the trace longer."""
+        return not self.is_coming_back and self.advance()
 
     @property
     def branch_step(self) -> int | None:
@@ -206,7 +251,7 @@ class Run:
         return Pursued(self.trace.last, since)
 
     def _find(self, until: Until, since: Cursor) -> Cursor | None:
-        if until.kind == BRANCHED:
+        if until.kind in (BRANCHED, RETURNED):
             return self.trace.last if self.branch_step is None else None
         if until.kind == DONE and self.can_go_on:
             return None  # whoever is there may finish, and more may come
@@ -217,12 +262,12 @@ class Run:
         trace = self.trace
         if "step" in target:
             step = max(0, min(int(target["step"]), trace.num_steps + MAX_STEPS_AT_ONCE))
-            while num_finished_steps(trace) <= step and self.advance():
+            while num_finished_steps(trace) <= step and self._grow():
                 pass
             step = min(step, max(0, trace.num_steps - 1))
             wanted = trace.position(trace.after_update(step)) + int(target.get("plus", 0))
         else:
             wanted = int(target.get("position", 0))
-        while wanted >= trace.num_positions and self.advance():
+        while wanted >= trace.num_positions and self._grow():
             pass
         return trace.cursor_at(max(0, wanted))

@@ -59,6 +59,12 @@ class Saving:
             return self._recording.run_id
         return None if self._came_from is None else self._came_from.run_id
 
+    @property
+    def link(self) -> dict[str, str]:
+        """What stands in an address; empty where nothing is saved yet."""
+        run_id = self.run_id
+        return {} if run_id is None else {"example": self._example, "run": run_id}
+
     def complaint(self, text: Text) -> str | None:
         """Why no more is saved, in one sentence; None while all is well."""
         stopped = self._recording.stopped
@@ -119,7 +125,7 @@ def go_on(brought: Brought, model: Any, lock: AbstractContextManager[Any]) -> No
     live = importlib.import_module("engine.sources.live")
     run = brought.run
     run.live = live.LiveSource.resume(model, run.trace, brought.saved.about.rest)
-    run.lock = lock
+    run.lock, run.came_back = lock, True
 
 
 def _script_again(trace: Trace, example: str) -> Run:

@@ -6,25 +6,23 @@ changes. Callbacks only note what was asked; `settle` does it inside the frame o
 a failure is shown there and costs nothing.
 """
 
-import importlib
-from typing import Any
-
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from engine.config import EngineConfig
 from engine.errors import PagewalkError
+from engine.sources.saved import SavedRuns
 from engine.sources.source import Tokenized
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
-from views import actions, practising, side_runs, studying
-from views.branching import scripted_run
-from views.choices import LENSES, Choices
-from views.drafts import Branch, Draft, Restart, numbers_of
+from views import actions, beginning, bringing_back, links, practising, side_runs, studying
+from views.choices import Choices
+from views.drafts import Branch, Draft, Restart
 from views.examples import DOC_EXAMPLE, EXAMPLES, Example
 from views.figures import address
-from views.figures.selection import NOTHING
+from views.limits import Sessions, server_limits
 from views.loading import Loader, load_default_model
 from views.runs import Run
+from views.share import Share
 from views.text import LANGUAGES, Text, best_language, quoted
 
 PLAYGROUND, LEARN, ALLOCATOR = "playground", "learn", "allocator"
@@ -44,7 +42,8 @@ def choices(desk: str | None = None) -> Choices:
 def _desk(name: str) -> Choices:
     desks: dict[str, Choices] = st.session_state.setdefault(_DESKS, {})
     if name not in desks:
-        desks[name] = Choices(language=language())
+        share = next((desk.share for desk in desks.values()), None) or Share(saved_runs(), loader())
+        desks[name] = Choices(language=language(), share=share)
     return desks[name]
 
 
@@ -77,6 +76,27 @@ def keep_language_in_link() -> None:
         st.query_params["lang"] = language()
 
 
+# The server -------------------------------------------------------------------------------------
+
+
+@st.cache_resource(show_spinner=False)
+def saved_runs() -> SavedRuns:
+    return SavedRuns(server_limits().runs, server_limits().space)
+
+
+@st.cache_resource(show_spinner=False)
+def sessions() -> Sessions:
+    return Sessions(server_limits().max_sessions, st.runtime.get_instance().is_active_session)
+
+
+def no_room() -> str | None:
+    """One sentence where this server has no place left for one more session."""
+    here = get_script_run_ctx()
+    if here is None or not st.runtime.exists() or sessions().enter(here.session_id):
+        return None
+    return text().count("limit.sessions", sessions().most)
+
+
 # The model --------------------------------------------------------------------------------------
 
 
@@ -85,26 +105,22 @@ def loader() -> Loader:
     return Loader(load_default_model)
 
 
-def _live_run(config: EngineConfig) -> Run:
-    live = importlib.import_module("engine.sources.live")
-    source = live.LiveSource(loader().model, config)
-    return Run(source.trace, source.config, live=source, lock=loader().lock)
+def waits_for_model() -> bool:
+    """Whether the page changes once the model is there."""
+    return run() is None or bringing_back.waits_for_engine(choices())
+
+
+def why_no_engine() -> str | None:
+    """Why the run that is on can be looked at and nothing else; None for every other run."""
+    return bringing_back.why_no_engine(choices())
 
 
 # The run ----------------------------------------------------------------------------------------
 
 
-@st.cache_resource(show_spinner=False)
-def _recorded(name: str) -> Run:
-    """The example as it comes, run once for everybody: nothing in it changes any more."""
-    begun = scripted_run(EXAMPLES[name], EXAMPLES[name].config)
-    begun.link = {"example": name}
-    return begun
-
-
 def recorded_example() -> Trace:
     """The documentation's example, from start to end."""
-    return _recorded(DOC_EXAMPLE).trace
+    return beginning.recorded(DOC_EXAMPLE).trace
 
 
 def example() -> Example:
@@ -118,65 +134,38 @@ def run(desk: str | None = None) -> Run | None:
 
 def put_run(begun: Run, cursor: Cursor) -> None:
     """Look at this run from here on; it takes the place of the one that was on."""
-    chosen = choices()
-    chosen.shelf.restart(chosen.run, begun, cursor)
-    chosen.run, chosen.cursor, chosen.selection, chosen.pursuit = begun, cursor, NOTHING, None
-    chosen.typed.clear()
+    choices().put(begun, cursor)
 
 
 def prepare() -> None:
-    """Read the address once, and begin the chosen run as soon as that is possible."""
+    """Read the address once; begin a run, or go on with one that came back, once that is possible."""
+    chosen = choices()
+    if not chosen.address_is_seen:
+        chosen.address_is_seen = True
+        if not chosen.address_is_read:
+            links.read_source(chosen, dict(st.query_params))
+    if chosen.run is None:
+        beginning.begin_example(chosen)
+    if not chosen.address_is_read and chosen.run is not None:
+        links.read_moment(chosen, dict(st.query_params))
+    bringing_back.engage(chosen)
+
+
+def prepare_lesson() -> None:
+    """Read the address once."""
     if not choices().address_is_read:
-        _read_example()
-    if run() is None and (not example().needs_model or loader().is_ready):
-        _begin(example().config, [Draft(text=prompt) for prompt in example().prompts])
-    if not choices().address_is_read and run() is not None:
-        _read_step()
-        choices().address_is_read = True
+        links.read_lesson(choices(), dict(st.query_params))
 
 
-def _begin(config: EngineConfig, drafts: list[Draft]) -> None:
-    """A new run with these settings and prompts; the old one stays if that fails."""
-    chosen = example()
-    if chosen.needs_model:
-        begun = _live_run(config)
-        for draft in drafts:
-            begun.add(draft, draft.sampling(text()))
-    else:
-        is_known = config == chosen.config
-        begun = _recorded(choices().example) if is_known else scripted_run(chosen, config)
-    cursor = begun.trace.last if chosen.needs_model else begun.first_sight()
-    put_run(begun, cursor)
+def forget_moment() -> None:
+    """A page without a run has no moment in its address; the language and what is done stay."""
+    for name in {*address.MOMENT, "lesson", "chunk"} & set(st.query_params):
+        del st.query_params[name]
 
 
-def _read_example() -> None:
-    given = st.query_params.get("example")
-    if given in EXAMPLES:
-        choices().example = given
-    elif given is not None:
-        choices().say_also(text()("notice.example", given=quoted(given)))
-    if address.LIVE in st.query_params:
-        kind = "live" if example().needs_model else "changed"
-        choices().say_also(text().named("notice_ended", kind))
-
-
-def _read_step() -> None:
-    begun = run()
-    assert begun is not None
-    params = dict(st.query_params)
-    chosen = address.read_choice(params, LENSES, begun.trace, text())
-    choices().selection, choices().lens, complaint = chosen
-    if complaint:
-        choices().say_also(complaint)
-    given = st.query_params.get("step")
-    if begun.live is not None:
-        if given is not None:
-            choices().say_also(text()("notice.live_step", given=quoted(given)))
-        return
-    cursor, complaint = address.read_cursor(params, begun.trace, text())
-    choices().cursor = cursor or choices().cursor
-    if complaint:
-        choices().say_also(complaint)
+def lesson_run() -> Run | None:
+    """The run of the lesson that is read, as far as its reader may see it."""
+    return studying.show(choices())
 
 
 # What the browser asks for ----------------------------------------------------------------------
@@ -199,7 +188,7 @@ def settle() -> bool:
         what = next(iter(chosen.asked))
         sent = chosen.asked.pop(what)
         try:
-            if what not in actions.HARMLESS:
+            if what not in actions.HARMLESS and not (begun and begun.is_coming_back):
                 chosen.pursuit = None
             changed |= ACTIONS[what](chosen, begun, sent)
         except PagewalkError as error:
@@ -212,32 +201,12 @@ def settle() -> bool:
     return changed
 
 
-def _wait(chosen: Choices, begun: Run | None, _: Any) -> bool:
-    """Begin again with what was refused, and let what can never fit wait for ever."""
-    if chosen.refused is not None:
-        settings, drafts = chosen.refused
-        _restart(chosen, begun, Restart({**settings, "refuse_oversized": False}, drafts))
-        if chosen.draft in (drafts or ()):
-            chosen.clear_draft()
-    return True
-
-
-def _restart(chosen: Choices, begun: Run | None, restart: Restart) -> bool:
-    if begun is not None:
-        settings = numbers_of(restart.settings, Text(chosen.language))
-        config = EngineConfig.from_mapping({**begun.config.to_mapping(), **settings})
-        _begin(config, begun.asked if restart.drafts is None else restart.drafts)
-        chosen.notices.clear()
-    return True
-
-
 ACTIONS: dict[str, actions.Action] = {
     **actions.ACTIONS,
     **side_runs.ACTIONS,
     **studying.ACTIONS,
     **practising.ACTIONS,
-    "waited": _wait,
-    "applied": _restart,
+    **beginning.ACTIONS,
 }
 
 
@@ -271,4 +240,7 @@ def ask(what: str, wanted: Restart | Branch) -> None:
 def tokenize(draft: Draft) -> Tokenized | None:
     """The draft as the model would get it; None where nothing can say."""
     begun = run()
-    return None if begun is None or begun.live is None else begun.tokenize(draft)
+    if begun is None or begun.live is None:
+        return None
+    server_limits().check_prompt(draft.text, text())
+    return begun.tokenize(draft)

@@ -40,7 +40,7 @@ class Shelf:
         return next((kept for kept in self.kept if kept.run.run_id == run_id), None)
 
     def with_link(self, link: dict[str, str]) -> Kept | None:
-        return next((kept for kept in self.kept if kept.run.link == link), None)
+        return next((kept for kept in self.kept if kept.run.has_link(link)), None)
 
     def number(self, run: Run) -> int:
         """Under which a run is known; the first of a shelf that is empty."""
@@ -51,16 +51,18 @@ class Shelf:
         if kept := self.find(run.run_id):
             kept.cursor = cursor
 
-    def restart(self, old: Run | None, new: Run, cursor: Cursor) -> None:
-        """`new` takes the place and the number of `old`; it is no branch any more."""
+    def restart(
+        self, old: Run | None, new: Run, cursor: Cursor, origin: Origin | None = None
+    ) -> None:
+        """`new` takes the place and the number of `old`; it has an origin only if it is given."""
         kept = self.find(old.run_id) if old is not None else None
         if kept is None:
-            self._put(new, cursor, None)
+            self._put(new, cursor, origin)
         else:
-            kept.run, kept.cursor, kept.origin = new, cursor, None
+            kept.run, kept.cursor, kept.origin = new, cursor, origin
 
-    def branch(self, old: Run, new: Run, cursor: Cursor, origin: Origin) -> Kept | None:
-        """Put a branch beside the others; the oldest branch that goes for it, if there are many."""
+    def branch(self, old: Run, new: Run, cursor: Cursor, origin: Origin | None) -> Kept | None:
+        """Put a run beside the others; the oldest branch that goes for it, if there are many."""
         self._put(new, cursor, origin)
         if len(self.kept) <= MAX_RUNS:
             return None
@@ -80,7 +82,8 @@ class Shelf:
         return next((k for k in self.kept if k.number == came_from), self.kept[0])
 
     def _put(self, run: Run, cursor: Cursor, origin: Origin | None) -> None:
-        self.num_numbers += 1
+        left = 0 if origin is None else origin.number  # it was there before this shelf, perhaps
+        self.num_numbers = max(self.num_numbers, left) + 1
         self.kept.append(Kept(run, cursor, self.num_numbers, origin))
 
 

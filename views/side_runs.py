@@ -2,14 +2,17 @@
 
 from typing import Any
 
+from engine.errors import ConfigError
 from engine.trace.state import Cursor
 from views import actions
 from views.branching import branch_of
+from views.bringing_back import find
 from views.choices import START, Choices, Pursuit
 from views.drafts import Branch, Draft
 from views.examples import EXAMPLES, OWN
 from views.figures.selection import NOTHING
 from views.figures.until import BRANCHED, Until
+from views.limits import server_limits
 from views.runs import Run
 from views.shelf import MAX_RUNS, Left, Shelf
 from views.text import Text
@@ -20,18 +23,31 @@ def _branch(chosen: Choices, begun: Run | None, branch: Branch) -> bool:
     if begun is None:
         return False
     words = Text(chosen.language)
+    _check_room(chosen, begun, branch, words)
     made = branch_of(begun, chosen.cursor, branch, words)
+    origin = made.origin(chosen.shelf.number(begun))
+    chosen.share.take(made.run, chosen.example, origin=origin)
+    made.run.keep()
     chosen.shelf.leave(begun, chosen.cursor)
-    gone = chosen.shelf.branch(
-        begun, made.run, made.cursor, made.origin(chosen.shelf.number(begun))
-    )
-    _turn_to(chosen, made.run, made.cursor)
+    gone = chosen.shelf.branch(begun, made.run, made.cursor, origin)
+    chosen.turn_to(made.run, made.cursor)
     if gone is not None:
         chosen.say("note", words("branch.dropped", number=gone.number, most=MAX_RUNS))
     if made.run.branch_step is not None:
         chosen.pursuit = Pursuit(Until(BRANCHED), made.cursor)
         actions.ACTIONS["pursued"](chosen, made.run, True)
     return True
+
+
+def _check_room(chosen: Choices, begun: Run, branch: Branch, words: Text) -> None:
+    """ConfigError with a sentence where a branch is impossible or too large."""
+    if not begun.can_be_branched:
+        raise ConfigError(begun.refusal or words("saved.waiting"))
+    if branch.draft is not None:
+        server_limits().check_prompt(branch.draft.text, words)
+    if begun.live is not None:
+        config = begun.plan(chosen.cursor, branch, words).config
+        chosen.share.check_pool(config, begun.bytes_per_block(config.block_size), words)
 
 
 def _add_here(chosen: Choices, begun: Run | None, sent: Any) -> bool:
@@ -49,12 +65,13 @@ def open_example(chosen: Choices, name: str) -> None:
     if chosen.run is not None:
         chosen.left[chosen.example] = Left(chosen.run, chosen.cursor, chosen.shelf)
     there = chosen.left.pop(name, Left(None, START, Shelf()))
-    chosen.shelf, chosen.pursuit = there.shelf, None
+    chosen.shelf = there.shelf
     chosen.example, chosen.panel_is_open = name, name == OWN
     chosen.cursor, chosen.selection, chosen.address_is_read = there.cursor, NOTHING, True
     chosen.notices.clear()
     chosen.typed.clear()
     chosen.run = there.run
+    chosen.follow(there.run)
 
 
 def _revisit(chosen: Choices, _: Run | None, moment: Any) -> bool:
@@ -63,7 +80,10 @@ def _revisit(chosen: Choices, _: Run | None, moment: Any) -> bool:
     if not isinstance(link, dict):
         return False
     open_example(chosen, str(link.get("example", chosen.example)))
-    if (kept := chosen.shelf.with_link(link)) is not None:
+    kept = chosen.shelf.with_link(link)
+    if kept is None and "run" in link and not _bring_beside(chosen, link["run"]):
+        return True
+    if kept is not None:
         _switch(chosen, chosen.run, kept.run.run_id)
     step, sub_step = moment.get("step"), moment.get("sub")
     if chosen.run is not None and isinstance(step, int) and isinstance(sub_step, int):
@@ -71,26 +91,36 @@ def _revisit(chosen: Choices, _: Run | None, moment: Any) -> bool:
     return True
 
 
+def _bring_beside(chosen: Choices, run_id: Any) -> bool:
+    """A saved run that this page has not seen since it was begun anew."""
+    brought = find(chosen, run_id)
+    if brought is None:
+        return False
+    open_example(chosen, brought.example)
+    last = brought.run.trace.last
+    if chosen.run is None:
+        chosen.put(brought.run, last, brought.origin)
+    else:
+        chosen.shelf.leave(chosen.run, chosen.cursor)
+        chosen.shelf.branch(chosen.run, brought.run, last, brought.origin)
+        chosen.turn_to(brought.run, last)
+    chosen.say("note", brought.words(Text(chosen.language)))
+    return True
+
+
 def _switch(chosen: Choices, begun: Run | None, run_id: Any) -> bool:
     kept = chosen.shelf.find(run_id)
     if begun is not None and kept is not None and kept.run is not begun:
         chosen.shelf.leave(begun, chosen.cursor)
-        _turn_to(chosen, kept.run, kept.cursor)
+        chosen.turn_to(kept.run, kept.cursor)
     return True
 
 
 def _drop(chosen: Choices, begun: Run | None, run_id: Any) -> bool:
     next_one = chosen.shelf.close(run_id)
     if begun is not None and next_one is not None and begun.run_id == run_id:
-        _turn_to(chosen, next_one.run, next_one.cursor)
+        chosen.turn_to(next_one.run, next_one.cursor)
     return True
-
-
-def _turn_to(chosen: Choices, begun: Run, cursor: Cursor) -> None:
-    """Look at another run of the shelf. What is selected stays selected, to be compared."""
-    chosen.run, chosen.cursor, chosen.pursuit = begun, cursor, None
-    chosen.typed.clear()
-    chosen.notices.clear()
 
 
 ACTIONS: dict[str, actions.Action] = {

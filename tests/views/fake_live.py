@@ -5,7 +5,7 @@ It has the shape of engine/sources/live.py, so a test can put it in that module'
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.config import EngineConfig, SamplingParams
 from engine.core.output import ModelOutput
@@ -28,6 +28,16 @@ SPECIAL = {256: b"<|system|>", 257: b"<|user|>", 258: b"<|assistant|>"}
 def load_model(progress: Callable[[str, float], None], **options: Any) -> str:
     progress("loading the fake", 0.5)
     return "fake"
+
+
+class Plan(NamedTuple):
+    """engine.core.sizing.KVCachePlan, as far as a page asks."""
+
+    bytes_per_block: int
+
+
+def plan_for(model: str, block_size: int) -> Plan:
+    return Plan(BYTES_PER_TOKEN * block_size)
 
 
 class Letters:
@@ -71,7 +81,8 @@ class LiveSource:
         if recorded is not None:
             check_same(recorded.header, header)
         self.trace = Trace(header) if recorded is None else recorded
-        emit = self.trace.append if recorded is None else Repetition(recorded).emit
+        self._repetition = None if recorded is None else Repetition(recorded)
+        emit = self.trace.append if self._repetition is None else self._repetition.emit
         self.engine = Engine(config, Letters(), emit=emit)
         self._numbers = itertools.count(len(self._course.added))
         self._course.begin(self.engine)
@@ -94,6 +105,10 @@ class LiveSource:
     @property
     def branch_step(self) -> int | None:
         return self._course.step if self.engine.step_index < self._course.step else None
+
+    def _check_is_back(self) -> None:
+        if self._repetition is not None and not self._repetition.is_over:
+            raise ConfigError("this run is being brought back: wait until it is there")
 
     def kv_shape(self, group_id: int) -> None:
         """Letters have no K and V."""
@@ -118,6 +133,7 @@ class LiveSource:
         allow_special: bool = False,
         **options: Any,
     ) -> str:
+        self._check_is_back()
         tokenized = self.tokenize(str(text), mode, allow_special=allow_special)
         request_id = f"r{next(self._numbers)}"
         self.engine.add_request(
@@ -137,9 +153,11 @@ class LiveSource:
         self.engine.check_prompt(num_prompt_tokens, max_tokens)
 
     def abort(self, request_id: str) -> bool:
+        self._check_is_back()
         return self.engine.abort(request_id)
 
     def reset_prefix_cache(self) -> bool:
+        self._check_is_back()
         return self.engine.reset_prefix_cache().ok
 
     def step(self) -> None:

@@ -44,16 +44,6 @@ def test_removing_all_prompts_begins_an_empty_run(app):
     assert payload(app, "narration")["empty"] == "Nothing has happened yet: add a prompt."
 
 
-def test_a_reload_says_that_the_live_run_is_gone(app):
-    app.query_params["live"] = "1"
-    open_own(app)
-    assert "a live run ends with its page" in notice(app, "note")
-    assert payload(app, "transport")["address"] == {"example": "own"}
-    send(app, "added", prompt())
-    assert payload(app, "transport")["address"] == {"example": "own", "live": 1}
-    assert "loaded anew" not in notice(app, "note")
-
-
 def test_the_note_about_an_added_prompt_goes_with_the_next_step(app):
     send(open_own(app), "added", prompt())
     assert notice(app, "note") is not None

@@ -16,6 +16,7 @@ from tests.trace.perfetto import read
 from tests.views.runs import NAMES, WORKLOADS, golden_trace
 from tests.views.uploads import TEXT, doc_file, open_bytes, rows, sent
 from views import opening
+from views.limits import Limits
 from views.opening import Upload, open_upload, perfetto_file, trace_file
 
 GOLDEN = WORKLOADS.parent / "traces"
@@ -98,7 +99,7 @@ PARTLY = {
     "ends in a step": (b"".join(lines_of(doc_file())[:20]), "ends in the middle of step 1"),
     "wrong line": (doc_file() + b"nonsense\n{}\n", "malformed"),
     "impossible": (b"".join(lines_of(doc_file())[:6]) * 1 + lines_of(doc_file())[5], "free queue"),
-    "bomb": (bomb(opening.MAX_UNFOLDED_BYTES + (2 << 20)), "50331648 bytes that are allowed"),
+    "bomb": (bomb(Limits().max_trace_bytes + (2 << 20)), "50331648 bytes that are allowed"),
 }
 
 

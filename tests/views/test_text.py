@@ -47,7 +47,6 @@ FAMILIES = {
     "lens": None,
     "lens_hint": None,
     "life_freed": None,
-    "notice_ended": None,
     "notice_kind": None,
     "number": None,
     "number_hint": None,

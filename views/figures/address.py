@@ -9,9 +9,8 @@ from engine.trace.trace import Trace
 from views.figures.selection import NOTHING, Selection
 from views.text import Text, quoted
 
-LIVE = "live"  # in the address of a page that has a live run, which its reload ends
 # What of an address names a run or a moment in it.
-MOMENT = ("example", "run", "step", "sub", "block", "hash", "request", "token", "lens", LIVE)
+MOMENT = ("example", "run", "step", "sub", "block", "hash", "request", "token", "lens")
 MAX_DIGITS = 15
 
 
@@ -20,7 +19,7 @@ def address(
 ) -> dict[str, Any]:
     """What finds a run, and the moment in it; without the moment where no link brings it back."""
     if not restores:
-        return {**names, LIVE: 1} if trace.num_positions > 1 else dict(names)
+        return dict(names)
     cursor = trace.cursor_at(trace.position(cursor))
     return {**names, "step": cursor.step, "sub": cursor.sub_step}
 

@@ -9,7 +9,8 @@ from engine.trace.state import Cursor, State
 from engine.trace.trace import Trace
 from views.text import Text
 
-STARTED, EVICTED, PREEMPTED, DONE, BRANCHED = "started", "evicted", "preempted", "done", "branched"
+STARTED, EVICTED, PREEMPTED, DONE = "started", "evicted", "preempted", "done"
+BRANCHED, RETURNED = "branched", "returned"  # a branch begins; a saved run has its engine again
 MAX_OFFERED = 24  # requests
 
 

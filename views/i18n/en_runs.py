@@ -67,6 +67,7 @@ MESSAGES: dict[str, str] = {
     "until_kind.preempted": "somebody is preempted",
     "until_kind.done": "all are done",
     "until_kind.branched": "the branch begins",
+    "until_kind.returned": "the engine has repeated the past of this run",
     "until.running": "until {until}",
     "until.where": "step {step}",
     "until.over": "All requests were finished after step {step} before this happened: {until}.",

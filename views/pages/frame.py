@@ -5,15 +5,22 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from views import session
 from views.text import Text
 
 log = logging.getLogger("pagewalk")
 
 
 def framed(draw: Callable[[], None], text: Text) -> None:
-    """Draw; a failure becomes one sentence on the page and its traceback goes to the log."""
+    """Draw; a failure becomes one sentence on the page and its traceback goes to the log.
+
+    So does a full server, and nothing of the page is drawn then.
+    """
     try:
-        draw()
+        if (refusal := session.no_room()) is None:
+            draw()
+        else:
+            st.info(refusal)
     except Exception:
         log.exception("a page could not be drawn")
         st.error(text("app.failed"))

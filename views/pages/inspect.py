@@ -10,9 +10,9 @@ from views.choices import LENSES
 from views.components.piece import piece
 from views.figures.address import read_choice, read_cursor
 from views.figures.opened import File, Limits, opened, shortened
+from views.limits import server_limits
 from views.opening import (
     MAX_FILE_BYTES,
-    MAX_UNFOLDED_BYTES,
     OpenedRun,
     Upload,
     open_example,
@@ -28,7 +28,6 @@ from views.widgets.stage import stage
 
 DESK = "inspect"
 SENT = ("uploaded", "example_wanted")
-LIMITS = Limits(MAX_FILE_BYTES, MAX_UNFOLDED_BYTES)
 
 # The line about the file stands between title and downloads, or below them where it has no room.
 BELOW = ".st-key-inspect_head { flex-wrap: wrap; } .st-key-inspect_head > :has(> .st-key-opened), .st-key-inspect_head > .st-key-opened { order: 3; flex: 1 0 100% !important; }"
@@ -69,7 +68,8 @@ def _opened() -> OpenedRun | None:
 
 def _file_line(run: OpenedRun | None) -> None:
     file = None if run is None else File(run.name, run.problem, run.remark)
-    payload = opened(None if run is None else run.trace, file, LIMITS, session.text())
+    limits = Limits(MAX_FILE_BYTES, server_limits().max_trace_bytes)
+    payload = opened(None if run is None else run.trace, file, limits, session.text())
     payload["num_sent"] = session.choices().num_cleared
     callbacks = {f"on_{what}_change": partial(session.note, "opened", what) for what in SENT}
     piece("opened", payload, **callbacks)

@@ -66,9 +66,9 @@ def _header() -> None:
 
 def _waiting() -> None:
     text, failure = session.text(), session.loader().failure
-    if failure is None:
+    if not session.loader().is_ready and failure is None:
         st.info(text("model.waiting"))
-    else:
+    if failure is not None:
         session.choices().notices["error"] = text("model.failed", reason=failure)
         st.button(text("model.retry"), key="retry", on_click=session.retry_model)
     notices()

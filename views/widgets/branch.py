@@ -36,8 +36,10 @@ def consequence(run: Run, branch: Branch) -> str:
 
 
 def why_no_branch(run: Run, text: Text) -> str | None:
-    """Why none is offered: where nothing has happened there is nothing to branch from."""
-    return None if run.trace.num_steps else text("branch.nothing")
+    """Why none is offered: nothing goes on here, or nothing has happened to branch from."""
+    if run.trace.num_steps == 0:
+        return text("branch.nothing")
+    return session.why_no_engine()
 
 
 def branch_button(run: Run, branch: Branch, *, is_off: bool) -> None:
@@ -57,7 +59,7 @@ def prompt_places(run: Run) -> dict[str, Any]:
     text, cursor = session.text(), session.choices().cursor
     step, number = run.branch_begins_at(cursor), session.choices().shelf.number(run)
     here = None
-    if cursor != run.trace.last:
+    if run.live is not None and cursor != run.trace.last:
         hint = text("branch.add_hint", number=number, step=step)
         here = {"word": text("branch.add", step=step), "hint": hint}
     return {"where": text("branch.where", step=num_finished_steps(run.trace)), "here": here}

@@ -25,7 +25,7 @@ def model_status() -> None:
     piece("readiness", _payload(chosen.num_looks), on_looked_change=_looked)
     if (loader.is_ready or loader.failure is not None) and not chosen.model_is_seen:
         chosen.model_is_seen = True
-        if session.run() is None:
+        if session.waits_for_model():
             st.rerun()
 
 

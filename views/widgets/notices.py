@@ -12,7 +12,7 @@ from views.components.piece import piece
 from views.figures.moment import num_finished_steps
 from views.runs import Run
 
-KINDS = ("error", "stuck", "departs", "note")
+KINDS = ("error", "stuck", "unsaved", "at_rest", "departs", "note")
 CLOSABLE = ("error", "note")
 SENT = ("closed", "aborted", "waited")
 
@@ -26,6 +26,7 @@ def notices() -> None:
         reason = run.stuck_reason
         if reason and session.choices().cursor == run.trace.last:
             found["stuck"] = reason
+        found |= _saved(run)
         if _departs(run.trace, session.choices().cursor.step):
             found["departs"] = text("notice.departs")
     shown = [
@@ -62,6 +63,16 @@ def _way_out(kind: str, run: Run | None) -> dict[str, Any] | None:
         hint = text.count("notice.wait_hint", len(run.asked), steps=steps)
         return {"word": text("notice.wait"), "hint": hint, "what": "waited", "sent": True}
     return None
+
+
+def _saved(run: Run) -> dict[str, str]:
+    """What stands as long as it is so: the run is saved no further, or cannot go on."""
+    text = session.text()
+    said = {
+        "unsaved": run.saving and run.saving.complaint(text),
+        "at_rest": session.why_no_engine(),
+    }
+    return {kind: sentence for kind, sentence in said.items() if sentence}
 
 
 def _departs(trace: Trace, step: int) -> bool:

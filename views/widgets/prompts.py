@@ -20,7 +20,7 @@ def prompts(run: Run | None) -> None:
     payload = prompt_form(text) | {
         "draft": chosen.draft._asdict(),
         "cleared": chosen.num_cleared,
-        "can_add": run is not None,
+        "can_add": run is not None and run.live is not None,
     }
     payload |= _tokens(run, chosen.draft, text)
     if run is not None:
@@ -37,6 +37,8 @@ def prompts(run: Run | None) -> None:
 def _tokens(run: Run | None, draft: Draft, text: Text) -> dict[str, Any]:
     if run is None:
         return {"count": text("prompt.waiting")}
+    if (reason := session.why_no_engine()) is not None:
+        return {"count": reason}
     if len(draft.text) > MAX_PROMPT_CHARACTERS:
         too_long = text("prompt.too_long", n=len(draft.text), most=MAX_PROMPT_CHARACTERS)
         return {"count": too_long, "error": True}

@@ -1,0 +1,77 @@
+"""What a server allows each visitor is kept, and said where it is reached."""
+
+from tests.views.page import notice, payload, prompt, send, set_number
+from tests.views.survival import again, begun, desk, plain, step_to, visit
+from views.limits import server_limits
+
+
+def limit(monkeypatch, name, value):
+    monkeypatch.setenv(f"PAGEWALK_MAX_{name}", str(value))
+    server_limits.cache_clear()
+
+
+def test_a_run_that_is_saved_no_further_says_so_and_goes_on(app, monkeypatch):
+    limit(monkeypatch, "RUN_BYTES", 5000)
+    step_to(begun(app, "Hello"), 5)
+    assert "From here on this run is not saved" in notice(app, "unsaved")
+    assert desk(app).run.trace.num_steps == 6
+    assert 0 < desk(again(app)).run.trace.num_steps < 6
+
+
+def test_a_prompt_beyond_the_limit_is_refused_and_its_run_stays(app, monkeypatch):
+    limit(monkeypatch, "PROMPT_BYTES", 10)
+    step_to(begun(app, "Hello"), 2)
+    app.button(key="panel").click().run()
+    sentence = "The prompt has 11 bytes, and this server takes 10: shorten it."
+    send(app, "draft", prompt("Hello there"))
+    assert payload(app, "prompt")["count"] == sentence
+    send(app, "target", {"step": 1, "plus": 0, "sequence": 9})
+    for what in ("added", "added_here"):
+        send(app, what, prompt("Hello there"))
+        assert notice(app, "error") == sentence
+        assert desk(app).draft.text == "Hello there"
+    assert len(desk(app).shelf.kept) == 1
+
+
+def test_all_runs_of_a_visitor_share_one_room_for_k_and_v(app, monkeypatch):
+    limit(
+        monkeypatch, "POOL_BYTES", 1_200_000
+    )  # letters take 1,000 bytes a token: 512 tokens a run
+    step_to(begun(app, "Hello"), 2)
+    app.button(key="panel").click().run()
+    app.button(key="branch").click().run()
+    assert desk(app).share.pool_bytes() == 1_024_000
+    app.button(key="branch").click().run()
+    assert "your other runs hold 1,024,000: lower num_blocks to 22, or close" in notice(
+        app, "error"
+    )
+    set_number(app, "num_blocks", 90)
+    app.button(key="apply").click().run()
+    assert "your other runs hold 512,000: lower num_blocks to 86, or close" in notice(app, "error")
+    set_number(app, "num_blocks", 86)
+    app.button(key="apply").click().run()
+    assert desk(app).share.pool_bytes() == 512_000 + 688_000, "the run that was replaced is gone"
+    send(app, "dropped", desk(app).run.run_id)
+    assert desk(app).share.pool_bytes() == 512_000
+    other = visit(example="own")
+    assert desk(other).share.pool_bytes() == 512_000, "each visitor has a share of their own"
+
+
+def test_an_example_that_finds_no_room_says_so_and_begins_once_there_is_some(app, monkeypatch):
+    limit(monkeypatch, "POOL_BYTES", 600_000)
+    begun(app, "Hello")
+    app.get("button_group")[0].set_value("shared_prompt").run()
+    assert "your other runs hold 512,000: lower num_blocks to 11" in notice(app, "error")
+    assert payload(app, "requests") is None
+    assert not app.error
+    limit(monkeypatch, "POOL_BYTES", 1_200_000)
+    app.run()
+    assert len(payload(app, "requests")["cards"]) == 4
+
+
+def test_a_run_that_takes_too_much_to_go_on_can_be_looked_at(app, monkeypatch):
+    step_to(begun(app, "Hello"), 2)
+    limit(monkeypatch, "POOL_BYTES", 100_000)
+    back = again(app)
+    assert "lower num_blocks to 12." in notice(back, "at_rest")
+    assert plain(back) == plain(app)

@@ -1,0 +1,94 @@
+"""Runs that take the place of the one that is on: an example as it comes, or with other settings."""
+
+import functools
+import importlib
+from typing import Any
+
+from engine.config import EngineConfig
+from engine.errors import ConfigError
+from views.actions import Action
+from views.branching import scripted_run
+from views.choices import Choices
+from views.drafts import Draft, Restart, numbers_of
+from views.examples import EXAMPLES
+from views.runs import Run
+from views.text import Text
+
+
+@functools.cache
+def recorded(name: str) -> Run:
+    """A scripted example as it comes, run once for everybody: nothing in it changes any more."""
+    begun = scripted_run(EXAMPLES[name], EXAMPLES[name].config)
+    begun.link = {"example": name}
+    return begun
+
+
+def begin_example(chosen: Choices) -> None:
+    """As soon as that is possible: some of them need the model, and all of these need room."""
+    example = EXAMPLES[chosen.example]
+    if example.needs_model and not chosen.share.loader.is_ready:
+        return
+    try:
+        begin(chosen, example.config, [Draft(text=prompt) for prompt in example.prompts])
+    except ConfigError as error:
+        chosen.say("error", str(error))
+
+
+def begin(
+    chosen: Choices, config: EngineConfig, drafts: list[Draft], *, leaving: Run | None = None
+) -> None:
+    """A new run with these settings and prompts; the old one stays if that fails.
+
+    A run that is as its example comes is saved only once somebody takes a step. `leaving`: in whose
+    place it comes.
+    """
+    example = EXAMPLES[chosen.example]
+    if example.needs_model:
+        begun = _live_run(chosen, config, leaving)
+        for draft in drafts:
+            begun.add(draft, draft.sampling(Text(chosen.language)))
+        cursor = begun.trace.last
+    else:
+        is_known = config == example.config
+        begun = recorded(chosen.example) if is_known else scripted_run(example, config)
+        cursor = begun.first_sight()
+    if not begun.link:
+        chosen.share.take(begun, chosen.example)
+        if leaving is not None:
+            begun.keep()
+    chosen.put(begun, cursor)
+
+
+def _live_run(chosen: Choices, config: EngineConfig, leaving: Run | None) -> Run:
+    """ConfigError with a sentence where there is no model, or too little room."""
+    share, words = chosen.share, Text(chosen.language)
+    if not share.loader.is_ready:
+        raise ConfigError(words("saved.waiting"))
+    live, model = importlib.import_module("engine.sources.live"), share.loader.model
+    bytes_per_block = live.plan_for(model, config.block_size).bytes_per_block
+    share.check_pool(config, bytes_per_block, words, leaving=leaving)
+    source = live.LiveSource(model, config)
+    return Run(source.trace, source.config, live=source, lock=share.loader.lock)
+
+
+def _restart(chosen: Choices, begun: Run | None, restart: Restart) -> bool:
+    if begun is not None:
+        settings = numbers_of(restart.settings, Text(chosen.language))
+        config = EngineConfig.from_mapping({**begun.config.to_mapping(), **settings})
+        drafts = begun.asked if restart.drafts is None else restart.drafts
+        begin(chosen, config, drafts, leaving=begun)
+        chosen.notices.clear()
+    return True
+
+
+def _wait(chosen: Choices, begun: Run | None, _: Any) -> bool:
+    """Begin again with what was refused, and let what can never fit wait for ever."""
+    if chosen.refused is not None:
+        settings, drafts = chosen.refused
+        _restart(chosen, begun, Restart({**settings, "refuse_oversized": False}, drafts))
+        if chosen.draft in (drafts or ()):
+            chosen.clear_draft()
+    return True
+
+
+ACTIONS: dict[str, Action] = {"waited": _wait, "applied": _restart}

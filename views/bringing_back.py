@@ -1,0 +1,70 @@
+"""How the run of a link comes back to a desk, and how an engine gets behind it there."""
+
+import importlib
+
+from engine.errors import PagewalkError, SourceError
+from views.choices import Choices
+from views.saving import Brought, bring_back, go_on
+from views.text import Text
+
+
+def find(chosen: Choices, run_id: object) -> Brought | None:
+    """The saved run of an id; None, and a sentence on the page, where there is none."""
+    words = Text(chosen.language)
+    try:
+        brought = bring_back(chosen.share.saved, run_id, words)
+    except SourceError as error:
+        chosen.say("error", str(error))
+        return None
+    run = brought.run
+    chosen.share.take(run, brought.example, origin=brought.origin, came_from=brought.saved)
+    run.keep()
+    if run.script is None:
+        chosen.waiting.append(brought)
+    return brought
+
+
+def bring(chosen: Choices, run_id: object) -> bool:
+    """Look at a saved run, at its end, where no other run is on."""
+    brought = find(chosen, run_id)
+    if brought is None:
+        return False
+    chosen.example = brought.example
+    chosen.put(brought.run, brought.run.trace.last, brought.origin)
+    chosen.say("note", brought.words(Text(chosen.language)))
+    return True
+
+
+def waits_for_engine(chosen: Choices) -> bool:
+    """Whether the run that is on is one that a model would go on with."""
+    return any(brought.run is chosen.run for brought in chosen.waiting)
+
+
+def engage(chosen: Choices) -> None:
+    """Put an engine behind the run that is on, if it waits for one and the model is there.
+
+    Where that is refused the run can still be looked at, and says why it does not go on.
+    """
+    loader = chosen.share.loader
+    waiting = [each for each in chosen.waiting if each.run is chosen.run]
+    for brought in waiting if loader.is_ready else ():
+        chosen.waiting.remove(brought)
+        run, words = brought.run, Text(chosen.language)
+        try:
+            live = importlib.import_module("engine.sources.live")
+            bytes_per_block = live.plan_for(loader.model, run.config.block_size).bytes_per_block
+            chosen.share.check_pool(run.config, bytes_per_block, words)
+            go_on(brought, loader.model, loader.lock)
+        except PagewalkError as error:
+            run.refusal = str(error)
+        chosen.follow(run)
+
+
+def why_no_engine(chosen: Choices) -> str | None:
+    """Why the run that is on came back to be looked at and nothing else; None for all others."""
+    run, text, failure = chosen.run, Text(chosen.language), chosen.share.loader.failure
+    if run is None or run.saving is None or run.can_be_branched:
+        return None
+    if run.refusal is None and failure is not None:
+        return text("model.failed", reason=failure)
+    return run.refusal or text("saved.waiting")
