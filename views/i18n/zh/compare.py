@@ -77,7 +77,7 @@ MESSAGES: dict[str, str] = {
     "compare_field.max_num_batched_tokens": "max_num_batched_tokens",
     "compare_field.max_num_seqs": "max_num_seqs",
     "compare_field.enable_prefix_caching": "enable_prefix_caching",
-    "compare_field.policy": "scheduling policy",
+    "compare_field.policy": "调度策略",
     "compare_field.order": "到达顺序",
     "compare_hint.block_size": "一块的 token 数。",
     "compare_hint.num_blocks": "块池的块数，包括 null 块。",

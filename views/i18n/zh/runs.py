@@ -66,6 +66,7 @@ MESSAGES: dict[str, str] = {
     "until_kind.preempted": "发生抢占",
     "until_kind.done": "全部结束",
     "until_kind.branched": "分支开始",
+    "until_kind.returned": "引擎重走完这次运行的过去",
     "until.running": "运行到{until}",
     "until.where": "第 {step} 步",
     "until.over": "第 {step} 步之后所有请求都已结束，没有等到：{until}。",

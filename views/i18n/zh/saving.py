@@ -6,6 +6,8 @@ MESSAGES: dict[str, str] = {
     "saved.damaged": "无法打开已保存的运行：{reason}。",
     "saved.back.other": "页面重新打开了，运行已按保存时的样子恢复：完成了 {n:,} 步。",
     "saved.in_part": "它的文件有一部分已损坏（{reason}）。",
+    "saved.stopped": "已停下：引擎还没有重走完这次运行的过去，所以还不能让它做什么。越过末尾再走一步，它就会继续。",
+    "saved.waiting": "这次运行可以查看；模型就绪后就能继续。",
     "saved.full.other": "从现在起，这次运行不再保存：运行 {n:,} 步后，它已用完这里允许一次运行保存的 {most:,} 字节。运行会继续，链接能恢复已保存的部分。",
     "saved.disk.other": "从现在起，这次运行不再保存：{n:,} 步之后服务器无法写入（{reason}）。运行会继续，链接能恢复已保存的部分。",
     # What a server allows

@@ -81,7 +81,7 @@ MESSAGES: dict[str, str] = {
     "why.folded.behind.other": "另有 {n} 个块未查看",
     "why.sides": "逐个 token，在 token {at} 前后",
     "why.side_ends": "到此结束",
-    "why.token_of_id": "{token} (id {id})",
+    "why.token_of_id": "{token}（id {id}）",
     "why.token": "token {i}，id {id}",
     # Why is nothing moving
     "why.line": "为什么毫无进展？",
