@@ -10,6 +10,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 PATIENCE_S = 60.0
+MODEL_S = 300.0  # until the model must be there
 BETWEEN_LOOKS_S = 1.0  # as long as the model loads
 PAGE = "playground"
 TRANSPORT = "pagewalk_transport"  # the last part of a picture
@@ -49,15 +50,15 @@ class Visitor:
             address, origin=self._url, subprotocols=["streamlit"], max_size=None
         )
         self._reader = asyncio.create_task(self._read())
-        until = time.monotonic() + 10 * PATIENCE_S
-        while self.shown is None and time.monotonic() < until:
+        until = time.monotonic() + MODEL_S
+        while self.shown is None and time.monotonic() < until and not self.errors:
             self._is_over = False
             await self._rerun()
             await self._wait(lambda: self._is_over)
             if self.shown is None:
                 await asyncio.sleep(BETWEEN_LOOKS_S)
         if self.shown is None:
-            raise LostError("the stage was never drawn")
+            raise LostError(" ".join(("the stage was never drawn", *self.errors)))
 
     async def go(self, position: int) -> float:
         """Ask for a place as the transport does; the seconds until its picture had arrived."""
