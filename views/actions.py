@@ -141,7 +141,7 @@ def _add(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     chosen.cursor = begun.trace.last
     added = words("notice.added", request=request_id)
     said = remarks(draft, sampling, begun.num_prompt_tokens(request_id), words)
-    chosen.say("note", " ".join((added, *said)))
+    chosen.say("note", words.told((added, *said)))
     return True
 
 

@@ -96,7 +96,7 @@ class Brought(NamedTuple):
         said = [text.count("saved.back", num_finished_steps(self.run.trace))]
         if self.saved.problem is not None:
             said.append(text("saved.in_part", reason=self.saved.problem))
-        return " ".join(said)
+        return text.told(said)
 
 
 def bring_back(runs: SavedRuns, run_id: object, text: Text) -> Brought:

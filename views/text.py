@@ -1,10 +1,13 @@
 """Every word on a page comes from the catalogue of a language through one `Text`."""
 
+import functools
 import importlib
+import pkgutil
 import unicodedata
 from collections.abc import Iterable
+from types import ModuleType
 
-LANGUAGES: tuple[str, ...] = ("en",)
+LANGUAGES: tuple[str, ...] = ("en", "ja")
 MAX_LISTED = 8
 MAX_QUOTED = 40
 FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"  # Unicode's bidirectional algorithm, UAX 9
@@ -19,8 +22,7 @@ class Text:
 
     def __init__(self, language: str = "en") -> None:
         self.language = language if language in LANGUAGES else LANGUAGES[0]
-        module = importlib.import_module(f"views.i18n.{self.language}")
-        self.messages: dict[str, str] = module.MESSAGES
+        self.messages = catalogue(self.language)
 
     def __call__(self, key: str, /, **values: object) -> str:
         return self.messages[key].format(**values) if values else self.messages[key]
@@ -41,6 +43,27 @@ class Text:
             return ", ".join(map(str, shown))
         head, tail = shown[: MAX_LISTED - 2], shown[-1]
         return self("list.long", head=", ".join(map(str, head)), tail=tail, n=len(shown))
+
+    def listed(self, words: Iterable[str]) -> str:
+        """Words of ours one behind the other, with this language's comma; empty ones are left out."""
+        return self("list.comma").join(filter(None, words))
+
+    def told(self, sentences: Iterable[str]) -> str:
+        """Whole sentences one behind the other: with a space between them where a language has one."""
+        return self("list.space").join(filter(None, sentences))
+
+
+@functools.cache
+def catalogue(language: str) -> dict[str, str]:
+    """Key -> message, of all its modules."""
+    return {key: text for module in catalogues(language) for key, text in module.MESSAGES.items()}
+
+
+def catalogues(language: str) -> list[ModuleType]:
+    """The modules of a language: those of its package, or the one module that it is."""
+    whole = importlib.import_module(f"views.i18n.{language}")
+    names = [module.name for module in pkgutil.iter_modules(getattr(whole, "__path__", ()))]
+    return [importlib.import_module(f"{whole.__name__}.{name}") for name in names] or [whole]
 
 
 def best_language(locale: str | None) -> str:

@@ -3,14 +3,16 @@
 import ast
 import re
 import string
+from collections import Counter
 
 import pytest
 
 from engine.trace import events
 from tests.source_tree import modules_under
 from views.figures import narration
-from views.i18n import en
-from views.text import LANGUAGES, Text
+from views.text import LANGUAGES, Text, catalogues
+
+ENGLISH = Text("en").messages
 
 # Families whose last word comes from the trace or from a table: text.named(family, name).
 FAMILIES = {
@@ -105,15 +107,15 @@ def written_keys():
 
 
 def test_every_key_that_a_page_names_is_in_the_catalogue():
-    first_words = {key.split(".")[0] for key in en.MESSAGES}
+    first_words = {key.split(".")[0] for key in ENGLISH}
     for key in written_keys():
         if key.split(".")[0] in first_words:
-            assert key in en.MESSAGES or f"{key}.other" in en.MESSAGES, key
+            assert key in ENGLISH or f"{key}.other" in ENGLISH, key
 
 
 def test_no_key_is_left_over():
     used = written_keys()
-    for key in en.MESSAGES:
+    for key in ENGLISH:
         base = re.sub(r"\.(one|other)$", "", key)
         family = key.rsplit(".", 1)[0]
         known = base in used or family in FAMILIES or key.startswith(COMPOSED)
@@ -131,11 +133,53 @@ def test_every_event_has_a_sentence():
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_languages_have_the_same_keys_and_the_same_gaps_to_fill(language):
+    """Only the sentence for one thing may be missing where a language has the same for many."""
     messages = Text(language).messages
-    plural_only = {key for key in en.MESSAGES if not key.endswith(".one")}
-    assert messages.keys() == (en.MESSAGES.keys() if language == "en" else plural_only)
+    needed = {key for key in ENGLISH if language == "en" or not key.endswith(".one")}
+    assert needed - messages.keys() == set()
+    assert messages.keys() - ENGLISH.keys() == set()
     for key, message in messages.items():
-        assert gaps(message) == gaps(en.MESSAGES[key]), key
+        assert gaps(message) == gaps(ENGLISH[key]), key
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_key_stands_in_two_modules_of_a_language(language):
+    keys = [key for module in catalogues(language) for key in module.MESSAGES]
+    assert len(keys) >= len(Text(language).messages) > 1_000
+    doubled = {key for key, times in Counter(keys).items() if times > 1}
+    assert doubled == set()
+
+
+@pytest.mark.parametrize("language", sorted({*LANGUAGES} - {"en"}))
+def test_a_language_says_in_its_own_words_what_is_not_a_name(language):
+    """Names of settings, functions and keys stay; no sentence was forgotten."""
+    messages = Text(language).messages
+    same = {key for key, message in messages.items() if message == ENGLISH[key]}
+    assert {key for key in same if " " in re.sub(r"\{.*?\}", "", ENGLISH[key]).strip()} <= {
+        "frag.request",
+        "inspect.perfetto_file",
+        "key.ends",
+        "key.step",
+        "key.sub_step",
+        "number_name.hit_rate",
+        "number_name.preempted_hit_rate",
+        "number_name.tokens",
+        "batch_hint.offset",
+        "tree.salt",
+        "tree.lora",
+    }
+
+
+def test_japanese_has_one_sentence_for_one_and_for_many():
+    assert Text("ja").count("count.tokens", 1) == "1 トークン"
+    assert Text("ja").count("count.tokens", 12) == "12 トークン"
+
+
+def test_sentences_and_words_are_put_together_as_a_language_does_it():
+    assert Text("en").told(("One.", "", "Two.")) == "One. Two."
+    assert Text("ja").told(("一つ。", "", "二つ。")) == "一つ。二つ。"
+    assert Text("en").listed(("here", "there")) == "here, there"
+    assert Text("ja").listed(("ここ", "そこ")) == "ここ、そこ"
 
 
 def gaps(message):

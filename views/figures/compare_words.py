@@ -165,7 +165,7 @@ def _why(side: Told, id_: str, step: int, text: Text) -> str:
         return token_word(theirs, place, parting.other_token_id)
 
     teller = Teller(id_, token, text, step)
-    return " ".join(words(reason, teller).sentence for reason in miss.reasons)
+    return text.told(words(reason, teller).sentence for reason in miss.reasons)
 
 
 def _preemptions(one: RequestState, other: RequestState, both: Both, text: Text) -> Line | None:
@@ -237,7 +237,7 @@ def step_sentence(found: Differing, left: Frame, right: Frame, text: Text) -> st
     said += [_request_differs(id_, left, right, text) for id_ in named[:MAX_SAID]]
     if len(named) > MAX_SAID:
         said.append(text.count("compare.more_differ", len(named) - MAX_SAID))
-    return " ".join(said)
+    return text.told(said)
 
 
 def _request_differs(id_: str, left: Frame, right: Frame, text: Text) -> str:

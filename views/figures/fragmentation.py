@@ -141,7 +141,7 @@ def _note(lengths: Lengths, setting: Setting, text: Text, is_cut: bool) -> str:
         said.append(text.count("frag.left_out", lengths.num_left_out))
     if is_cut:
         said.append(text("frag.cut", n=MAX_STEPS))
-    return " ".join(said)
+    return text.told(said)
 
 
 def _request(lengths: Lengths, setting: Setting, number: int, text: Text) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def _line(happened: Sequence[Event], position: int, text: Text) -> dict[str, Any
 
 def sentence(happened: Sequence[Event], text: Text) -> str:
     """The sentence of a sub-step; events that go on with it add their clause."""
-    return " ".join(filter(None, (tell(event, text) for event in happened)))
+    return text.told(tell(event, text) for event in happened)
 
 
 def tell(event: Event, text: Text) -> str:
@@ -112,7 +112,7 @@ def _prefix_looked_up(event: events.PrefixLookedUp, text: Text) -> str:
         blocks=blocks,
     )
     reason = text(f"stop_reason.{event.stop_reason}", hash=missed, token=event.num_hit_tokens)
-    return f"{found} {reason}"
+    return text.told((found, reason))
 
 
 def _hit_cut(event: events.HitCut, text: Text) -> str:
@@ -147,7 +147,7 @@ def _blocks_taken(event: events.BlocksTaken, text: Text) -> str:
         len(event.evicted_block_ids),
         blocks=text.ids(event.evicted_block_ids),
     )
-    return f"{taken} {evicted}"
+    return text.told((taken, evicted))
 
 
 def _blocks_cached(event: events.BlocksCached, text: Text) -> str:
@@ -220,7 +220,7 @@ def _slots_written(event: events.SlotsWritten, text: Text) -> str:
         len(event.valid_block_ids),
         blocks=text.ids(event.valid_block_ids),
     )
-    return f"{written} {valid}"
+    return text.told((written, valid))
 
 
 def _tokens_sampled(event: events.TokensSampled, text: Text) -> str:

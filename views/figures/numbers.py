@@ -109,11 +109,11 @@ def _beside(ratio: Ratio, quantity: Quantity, text: Text) -> str:
 
 def _facts(ratio: Ratio, column: Sequence[float], quantity: Quantity, text: Text) -> str:
     """The exact counts, and the highest point of the column with its step."""
-    exact = text("numbers.exact", n=ratio.amount, total=ratio.total) + " " if ratio.total else ""
+    exact = text("numbers.exact", n=ratio.amount, total=ratio.total) if ratio.total else ""
     most = max(column, default=NOTHING_YET)
     if most == NOTHING_YET:
-        return exact + text("numbers.no_peak")
+        return text.told((exact, text("numbers.no_peak")))
     if most == 0:
-        return exact + text("numbers.flat")
+        return text.told((exact, text("numbers.flat")))
     peak = text("numbers.peak", most=_value(most, quantity, text), step=column.index(most))
-    return exact + peak
+    return text.told((exact, peak))

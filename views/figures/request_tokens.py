@@ -170,4 +170,4 @@ def _fold(
         if count:
             parts.append(f"{count} {words[name]}")
         start += count
-    return {"fold": text.count("requests.folded", len(hidden), parts=", ".join(parts))}
+    return {"fold": text.count("requests.folded", len(hidden), parts=text.listed(parts))}

@@ -45,4 +45,4 @@ def _about(run: RunLine, text: Text) -> str:
         said.append(text("runs.prompt", request=run.request_id))
     if run.redone:
         said.append(text("runs.redone"))
-    return ", ".join(said)
+    return text.listed(said)

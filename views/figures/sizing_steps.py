@@ -141,7 +141,7 @@ def _groups(sizing: Sizing, text: Text) -> dict[str, Any]:
     if padded:
         said.append(text.count("sizing.padded", padded))
     source = "_get_kv_cache_groups_uniform_page_size"
-    return _step("groups", text, line, source=source, note=" ".join(said))
+    return _step("groups", text, line, source=source, note=text.told(said))
 
 
 def _blocks(sizing: Sizing, text: Text) -> dict[str, Any]:

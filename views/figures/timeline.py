@@ -95,7 +95,7 @@ def _hint(history: History, cut: Cut, text: Text) -> str:
         parts.append(text("timeline.per_row", n=cut.blocks_per_row))
     if cut.stride > 1:
         parts.append(text("timeline.per_column", n=cut.stride))
-    return ", ".join(parts)
+    return text.listed(parts)
 
 
 def _own_row(history: History, selected: int | None, cut: Cut) -> dict[str, Any] | None:

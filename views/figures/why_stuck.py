@@ -75,7 +75,7 @@ def _bar(found: Autopsy, text: Text) -> dict[str, Any]:
         "free": found.num_free_blocks,
         "used": found.num_usable_blocks - found.num_free_blocks,
         "need_word": text("why.need"),
-        "need_words": ", ".join(needs),
+        "need_words": text.listed(needs),
         "free_word": text("why.free"),
         "used_word": text("why.used"),
         "exist_word": text("why.exist"),

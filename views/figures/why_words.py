@@ -190,7 +190,7 @@ def _not_computed(reason: reasons.NotComputed, teller: Teller) -> Words:
 
 def _groups(reason: reasons.GroupsDisagree, teller: Teller) -> Words:
     text = teller.text
-    groups = ", ".join(
+    groups = text.listed(
         text("why.GroupsDisagree.group", group=group_id, hit=hit)
         for group_id, hit in enumerate(reason.num_hit_tokens)
     )

@@ -79,4 +79,4 @@ def answer(trace: Trace, cursor: Cursor, typed: Typed, text: Text) -> dict[str, 
     needs = [text.count("why.ask_need", found.num_new_blocks, free=found.num_free_blocks)]
     if found.num_queued_hits:
         needs.append(text.count("why.ask_need_queued", found.num_queued_hits))
-    return {"case": case(state, miss, subject, text), "need": " ".join(needs)}
+    return {"case": case(state, miss, subject, text), "need": text.told(needs)}

@@ -10,4 +10,6 @@ MESSAGES: dict[str, str] = {
     "count.tokens.other": "{n} tokens",
     # Lists
     "list.long": "{head} … {tail} ({n})",
+    "list.comma": ", ",
+    "list.space": " ",
 }

@@ -78,7 +78,7 @@ def _source(text: Text) -> tuple[str, Lengths | None, str]:
     if lengths is not None:
         memory = {"block_size": lengths.block_size, "most": lengths.max_model_len}
         about.append(text("frag.memory", capacity=lengths.capacity, **memory))
-    st.caption(" ".join(about))
+    st.caption(text.told(about))
     return source, lengths, complaint
 
 

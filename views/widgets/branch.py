@@ -32,7 +32,7 @@ def consequence(run: Run, branch: Branch) -> str:
         said.append(text("branch.inside", step=step))
     if run.live is None:
         said.append(text("branch.script"))
-    return " ".join(said)
+    return text.told(said)
 
 
 def why_no_branch(run: Run, text: Text) -> str | None:
