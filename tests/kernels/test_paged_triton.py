@@ -7,13 +7,11 @@ from engine.runner.attention import reference
 from engine.runner.attention.backend import GroupBatch
 from engine.runner.attention.triton_backend import (
     PagedPlan,
-    Tiling,
     TritonAttention,
-    choose_num_splits,
-    choose_tiling,
     paged_attention,
     write_kv,
 )
+from engine.runner.attention.tiling import Tiling, choose_num_splits, choose_tiling
 from tests.kernels import gate
 from tests.runner.scattered import Scattered
 
@@ -192,19 +190,15 @@ def test_decodes_alone_need_no_list_of_tiles():
     ],
 )
 def test_how_large_the_tiles_are(group, head_size, dtype, one_query_each, expected):
-    assert choose_tiling(group, head_size, dtype, one_query_each=one_query_each) == expected
+    assert (
+        choose_tiling(group, head_size, dtype.itemsize, one_query_each=one_query_each) == expected
+    )
 
 
 @pytest.mark.parametrize(
     ("num_programs", "max_seq_len", "expected"),
     [(3, 8192, 64), (3, 1024, 8), (3, 100, 1), (96, 8192, 2), (264, 8192, 1), (1000, 8192, 1)],
 )
-def test_few_programs_are_split_until_132_processors_are_busy(
-    monkeypatch, num_programs, max_seq_len, expected
-):
-    monkeypatch.setattr(
-        "engine.runner.attention.triton_backend._num_processors", lambda device: 132
-    )
-    tiling = Tiling(16, 1, 64, 4, 3)
-    query = torch.zeros(1, 9, 64)
-    assert choose_num_splits(num_programs, max_seq_len, tiling, query) == expected
+def test_few_programs_are_split_until_132_processors_are_busy(num_programs, max_seq_len, expected):
+    found = choose_num_splits(num_programs, max_seq_len, 64, num_processors=132)
+    assert found == expected

@@ -1,11 +1,9 @@
-"""Launches the kernels of paged_triton.py: how large the tiles are, how many programs there are."""
+"""Launches the kernels of paged_triton.py: tiling.py says into how many programs."""
 
 import functools
-import itertools
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import torch
 import triton
@@ -14,24 +12,13 @@ from torch import Tensor
 from engine.runner.attention.backend import AttentionBackend, GroupBatch
 from engine.runner.attention.paged_triton import attention_kernel, combine_kernel, write_kernel
 from engine.runner.attention.reference import ReferenceAttention
+from engine.runner.attention.tiling import choose_num_splits, choose_tiling, cut_queries
 
 # Decided when @triton.jit reads a kernel, so it holds for the whole process.
 INTERPRETED = bool(triton.knobs.runtime.interpret)
 LOG2_E = 1.4426950408889634
 PRECISION = "tf32x3"  # of float32 products: tensor cores, three times, near float32's own accuracy
-MAX_SPLITS = 64
 TRIAL_TOLERANCE = 1e-2  # float16 of numbers up to three
-PROGRAMS_PER_PROCESSOR = 2  # at least so many, before a sequence is no longer split
-
-
-class Tiling(NamedTuple):
-    """How the work of one launch is cut."""
-
-    rows: int  # query rows of a program: a power of two, >= 16
-    queries: int  # tokens that they belong to
-    kv: int  # positions of one step of the walk: a power of two, >= 16
-    num_warps: int
-    num_stages: int
 
 
 @dataclass(slots=True)
@@ -54,12 +41,7 @@ class PagedPlan:
         """[num_tiles, 2] int32: a sequence, and which of its queries is the first of the tile."""
         assert self.query_starts is not None, "one query each: nothing to cut"
         if num_queries not in self._tiles:
-            starts = self.query_starts
-            cut = [
-                (seq, first)
-                for seq, (start, end) in enumerate(itertools.pairwise(starts))
-                for first in range(0, end - start, num_queries)
-            ]
+            cut = cut_queries(self.query_starts, num_queries)
             tiles = torch.tensor(cut, dtype=torch.int32).view(-1, 2)
             self._tiles[num_queries] = tiles.to(self.block_table.device)
         return self._tiles[num_queries]
@@ -145,11 +127,16 @@ def paged_attention(
     if num_tokens == 0:
         return out
     one_query_each, group = plan.query_starts is None, num_heads // num_kv_heads
-    tiling = choose_tiling(group, head_size, query.dtype, one_query_each=one_query_each)
+    tiling = choose_tiling(group, head_size, query.dtype.itemsize, one_query_each=one_query_each)
     tiling = tiling._replace(kv=tile_kv or tiling.kv)
     tiles = plan.seq_lens if one_query_each else plan.tiles(tiling.queries)
     if num_splits is None:
-        num_splits = choose_num_splits(len(tiles) * num_kv_heads, plan.max_seq_len, tiling, query)
+        num_splits = choose_num_splits(
+            len(tiles) * num_kv_heads,
+            plan.max_seq_len,
+            tiling.kv,
+            num_processors=num_processors(query.device),
+        )
     part, stats = _parts(query, num_splits) if num_splits > 1 else (out, out)
     head_pad = max(16, triton.next_power_of_2(head_size))
     attention_kernel[(len(tiles) * num_splits, num_kv_heads)](
@@ -170,32 +157,6 @@ def paged_attention(
     return out
 
 
-def choose_tiling(
-    group: int, head_size: int, dtype: torch.dtype, *, one_query_each: bool
-) -> Tiling:
-    """Tiles that fit 99 KiB of shared memory, the least of any GPU from sm_80 on, without spilling.
-
-    Several queries share what is loaded, so they get as many rows as the registers hold. tl.dot
-    wants 16 at least.
-    """
-    row_bytes = max(16, triton.next_power_of_2(head_size)) * dtype.itemsize
-    rows = 16 if one_query_each else max(16, min(64, 16384 // row_bytes))
-    rows = max(rows, triton.next_power_of_2(group))
-    return Tiling(
-        rows=rows,
-        queries=1 if one_query_each else rows // group,
-        kv=max(16, min(64, 8192 // row_bytes)),
-        num_warps=4 if rows * row_bytes <= 16384 else 8,
-        num_stages=3 if row_bytes <= 256 else 2,
-    )
-
-
-def choose_num_splits(num_programs: int, max_seq_len: int, tiling: Tiling, query: Tensor) -> int:
-    """So many that every processor of the GPU has work, and no split less than two tiles of KV."""
-    wanted = PROGRAMS_PER_PROCESSOR * _num_processors(query.device) // num_programs
-    return max(1, min(wanted, -(-max_seq_len // (2 * tiling.kv)), MAX_SPLITS))
-
-
 def _parts(query: Tensor, num_splits: int) -> tuple[Tensor, Tensor]:
     num_tokens, num_heads, head_size = query.shape
     shape = (num_tokens, num_heads, num_splits)
@@ -204,7 +165,7 @@ def _parts(query: Tensor, num_splits: int) -> tuple[Tensor, Tensor]:
 
 
 @functools.cache
-def _num_processors(device: torch.device) -> int:
+def num_processors(device: torch.device) -> int:
     """Streaming multiprocessors; the interpreter is a single one."""
     if device.type != "cuda":
         return 0
