@@ -10,13 +10,15 @@ from engine.core.output import ModelOutput, ScheduledRequest, SchedulerOutput
 from engine.core.request import BlockTables, Request, SampledTokens
 from engine.errors import ConfigError
 from engine.runner import sampler
-from engine.runner.attention.backend import AttentionBackend, choose_backend
+from engine.runner.attention.backend import AttentionBackend, BackendChoice, explain_backend
 from engine.runner.attention.plug import STEP_ARGUMENT, PagedStep
 from engine.runner.attention.reference import ReferenceAttention
+from engine.runner.attention.tiling import AttentionSizes
 from engine.runner.detokenizer import Detokenizer
 from engine.runner.input_batch import InputBatch, build_input_batch
 from engine.runner.kv_cache import KVCacheLayout, allocate_kv_cache, tensors_by_layer
 from engine.runner.model_loader import LoadedModel
+from engine.runner.probe import RowQuery, query_of
 from engine.runner.sampler import Row, Sampled
 
 if TYPE_CHECKING:
@@ -53,7 +55,8 @@ class ModelRunner:
         )
         assert self.layout.num_layers == loaded.num_layers, (groups, loaded.num_layers)
         self.max_model_len = min(max_model_len or loaded.max_model_len, loaded.max_model_len)
-        self.backend = backend or choose_backend(loaded.device)
+        choice = BackendChoice(backend, None) if backend else explain_backend(loaded.device)
+        self.backend, self._backend_reason = choice
         self.tensors = allocate_kv_cache(
             self.layout,
             num_kv_heads=loaded.num_kv_heads,
@@ -164,6 +167,41 @@ class ModelRunner:
         key, value = self.kv_caches[layer][:, block_id, :, head].float().cpu()
         return key.tolist(), value.tolist()
 
+    def peek_query(
+        self, token_id: int, position: int, block_tables: Sequence[Sequence[int]], *, layer: int
+    ) -> RowQuery:
+        """What a layer asks at this place of a request: computed once more, nothing is written.
+
+        K and V of the request up to this position must be in the cache (`block_tables` by group).
+        """
+        sizes = self.layout.block_sizes
+        slots = [
+            _slots_seen(block_tables[group_id], sizes[group_id], position, window)
+            for group_id, window in self.kinds
+        ]
+        return query_of(self.loaded, self.kv_caches, token_id, position, layer=layer, slots=slots)
+
+    @property
+    def attention_sizes(self) -> AttentionSizes:
+        """What decides how attention is cut and where its K and V lie."""
+        loaded, device = self.loaded, self.loaded.device
+        is_gpu = device.type == "cuda"
+        return AttentionSizes(
+            num_heads=int(loaded.model.config.get_text_config().num_attention_heads),
+            num_kv_heads=loaded.num_kv_heads,
+            head_size=loaded.head_size,
+            itemsize=loaded.dtype.itemsize,
+            num_processors=torch.cuda.get_device_properties(device).multi_processor_count
+            if is_gpu
+            else 0,
+        )
+
+    @property
+    def path_reason(self) -> str | None:
+        """Why a GPU does without the kernels, or without graphs any more: whole sentences."""
+        of_graphs = None if self.decode_path is None else self.decode_path.reason
+        return " ".join(filter(None, (self._backend_reason, of_graphs))) or None
+
     def header_fields(self) -> dict[str, Any]:
         """What is fixed for a run and decides its numbers: stands in the trace's header."""
         loaded = self.loaded
@@ -216,3 +254,13 @@ def _row(request: Request, forced: ForcedTokens) -> Row:
         output_index=request.num_output_tokens,
         forced_token_id=recorded[0] if recorded else None,
     )
+
+
+def _slots_seen(
+    table: Sequence[int], block_size: int, position: int, window: int | None
+) -> list[int]:
+    """Of the positions that the row at `position` attends to, its own the last."""
+    first = 0 if window is None else max(0, position - window + 1)
+    return [
+        table[p // block_size] * block_size + p % block_size for p in range(first, position + 1)
+    ]

@@ -11,6 +11,7 @@ from engine.core.kv_cache_spec import FullAttentionSpec, KVCacheSpec, SlidingWin
 from engine.core.sizing import KVCachePlan, plan_kv_cache
 from engine.engine import Engine
 from engine.errors import ConfigError
+from engine.runner.attention.tiling import AttentionSizes
 from engine.runner.model_loader import LoadedModel, load_model
 from engine.runner.model_runner import ModelRunner
 from engine.sources.branch import Course, course_of, plan_branch
@@ -257,3 +258,16 @@ class LiveSource:
     ) -> tuple[list[list[float]], list[list[float]]]:
         """K and V of one block, layer and KV head: [block_size][head_size] each."""
         return self.runner.peek_kv(block_id, layer, head)
+
+    @property
+    def attention_sizes(self) -> AttentionSizes:
+        return self.runner.attention_sizes
+
+    @property
+    def path_reason(self) -> str | None:
+        return self.runner.path_reason
+
+    def peek_query(
+        self, token_id: int, position: int, block_tables: Sequence[Sequence[int]], *, layer: int
+    ) -> tuple[list[list[float]], float]:
+        return self.runner.peek_query(token_id, position, block_tables, layer=layer)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from engine.config import SamplingParams
+from engine.runner.attention.tiling import AttentionSizes
 from engine.runner.tokenizer import Tokenized
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
@@ -88,6 +89,23 @@ class LiveRun(Source, Protocol):
         self, block_id: int, layer: int, head: int
     ) -> tuple[list[list[float]], list[list[float]]]:
         """K and V of one block, layer and KV head as they are now: [block_size][head_size] each."""
+
+    @property
+    def attention_sizes(self) -> AttentionSizes | None:
+        """What decides how attention is cut into programs; None: no model."""
+
+    @property
+    def path_reason(self) -> str | None:
+        """Why a GPU does without our kernels or graphs, in whole sentences; None: nothing to tell."""
+
+    def peek_query(
+        self, token_id: int, position: int, block_tables: Sequence[Sequence[int]], *, layer: int
+    ) -> tuple[list[list[float]], float]:
+        """What the layer's attention asks at that place, and the scale of its scores.
+
+        [num_heads][head_size], computed once more; `block_tables` by group. What the request has up
+        to this position must still be in the cache.
+        """
 
     def branch(
         self,

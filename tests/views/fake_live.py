@@ -113,6 +113,9 @@ class LiveSource:
     def kv_shape(self, group_id: int) -> None:
         """Letters have no K and V."""
 
+    attention_sizes = None
+    path_reason = None
+
     def tokenize(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
         if mode == "raw" and not text:
             raise ConfigError("the prompt cannot be empty: type at least one character")
