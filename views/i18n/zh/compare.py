@@ -21,7 +21,7 @@ MESSAGES: dict[str, str] = {
     # Totals
     "compare.no_value": "–",
     "compare.never": "没有",
-    "compare.peak": "{n}（{blocks}，{share}）",
+    "compare.peak": "{n} ({blocks}, {share})",
     # A step
     "compare.alike": "这一步两边相同。",
     "compare.blocks_differ.other": "块池中有 {n} 个块不同：{ids}。",
@@ -123,7 +123,7 @@ MESSAGES: dict[str, str] = {
     "compare_word.step": "第 {step} 步",
     "compare_word.end": "结束，第 {step} 步之后",
     "compare_word.over": "第 {step} 步起已结束：停在末尾",
-    "compare_word.of": "第 {step} 步，共到 {last}",
+    "compare_word.of": "第 {step}/{last} 步",
     "compare_word.of_end": "结束，第 {last} 步之后",
     "compare_word.pool": "{side}边的块池：{num_blocks} 个块，每块 {block_size} 个 token",
     "compare_word.more_blocks": "还有 {n} 个，从未使用",
@@ -160,7 +160,7 @@ MESSAGES: dict[str, str] = {
     "compare_word.unwritten": "，有哈希，K 和 V 尚未计算",
     "compare_word.token": "token {i}，id {id}：{state}",
     "compare_word.many_tokens": "块 {block} 的 {n} 个 token：{state}",
-    "compare_word.finish": "{request} 结束于步",
+    "compare_word.finish": "{request} 的结束步",
     "compare_word.hash_legend": "有哈希",
     "compare_word.now_legend": "本步的 K 和 V",
 }

@@ -44,7 +44,7 @@ MESSAGES: dict[str, str] = {
     "frag_how.growing": "每个请求一行，与它的 token 一样长。后面没有空间，就复制到第一个够大的空隙；只有所有空隙合起来才够时，全体挪动。",
     "frag_how.paged": "哪里有空闲的块就用哪里；block_size 为 {block_size}。",
     # What the pictures say
-    "frag_word.step": "第 {step} 步，共到 {last}",
+    "frag_word.step": "第 {step}/{last} 步",
     "frag_word.play": "播放",
     "frag_word.pause": "暂停",
     "frag_word.first": "到开头",

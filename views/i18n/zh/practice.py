@@ -4,7 +4,7 @@ MESSAGES: dict[str, str] = {
     "practice.page": "你来当分配器",
     "practice.nav": "分配器",
     "practice.seed": "练习 {seed}",
-    "practice.situation": "这次是 {request}：已知 {tokens} 个 token，已计算 {computed} 个，每块 {size} 个。空闲块有 {free} 个。",
+    "practice.situation": "这次是 {request}：已知 {tokens}，已计算 {computed} 个，每块 {size} 个。空闲块有 {free} 个。",
     "practice.no_level": "地址要求的级别“{given}”不存在；级别从 1 到 {last}。现在是第一级。",
     "practice.no_seed": "地址要求的练习“{given}”不是九位以内的数：现在是另一个练习。",
     "practice.shown": "引擎就是这样做的。可以退回去再看一遍，然后试试另一个。",
