@@ -14,6 +14,7 @@ from engine.errors import ConfigError
 
 HASH_ALGOS = ("sha256", "sha256_cbor", "xxhash", "xxhash_cbor")
 POLICIES = ("fcfs", "priority")
+LATER_BEHAVIOURS = ("reuse_unhashed_first", "count_lookups_once")  # off: as 0.17.1 does it
 GROUP_TYPES = ("full", "sliding", "chunked_local", "mla", "mamba", "cross", "sink_full")
 MIN_TEMPERATURE = (
     0.01  # vLLM 0.17.1 raises smaller positive temperatures to this: sampling_params.py
@@ -145,6 +146,9 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     int_event_hashes: bool = False
     recompute_invalid_hits: bool = False  # departs from vLLM: cut hits before never-computed KV
     refuse_oversized: bool = False  # departs from vLLM: refuse at once what would wait for ever
+    # Later than 0.17.1, each what one change of vLLM made of it:
+    reuse_unhashed_first: bool = False  # vllm#42656, 2026-05: freed without a hash, taken first
+    count_lookups_once: bool = False  # vllm#48860, 2026-07: a lookup counts at admission alone
 
     def __post_init__(self) -> None:
         whole_number("block_size", self.block_size, 1, MAX_TOKENS)
@@ -159,6 +163,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             "int_event_hashes",
             "recompute_invalid_hits",
             "refuse_oversized",
+            *LATER_BEHAVIOURS,
         ):
             boolean(name, getattr(self, name))
         one_of("policy", self.policy, POLICIES)
@@ -214,9 +219,11 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             raise ConfigError(f"settings: {error}") from error
 
     def to_mapping(self) -> dict[str, Any]:
-        """JSON-like data that `from_mapping` turns back into an equal config."""
+        """JSON-like data that `from_mapping` turns back into an equal config. What later versions
+        do is named only where it is on: all else is as it was written before they did it."""
         built: dict[str, Any] = msgspec.to_builtins(self)
-        return built
+        is_off = [name for name in LATER_BEHAVIOURS if not built[name]]
+        return {name: value for name, value in built.items() if name not in is_off}
 
 
 class SamplingParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -13,10 +13,11 @@ from typing import Any
 
 import msgspec
 
-from engine.config import EngineConfig
+from engine.config import LATER_BEHAVIOURS, EngineConfig
 from engine.core.block_hash import event_hash, none_hash
 from engine.core.kv_events import BlockRemoved, BlockStored, KVCacheEvent
 from engine.core.stats import PrefixCacheStats
+from engine.errors import ConfigError
 from engine.workload import ScriptedRun, Workload
 
 VLLM_VERSION = "0.17.1"
@@ -50,9 +51,18 @@ NOT_COMPARED = ("workload", "python")  # of the header
 
 
 def recorded_run(workload: Workload) -> Iterator[dict[str, Any]]:
-    """The header and one dict a step, in exactly the form of the recorded runs (SEMANTICS 2)."""
-    run = ScriptedRun(workload)
+    """The header and one dict a step, in exactly the form of the recorded runs (SEMANTICS 2).
+
+    ConfigError for what vLLM 0.17.1 does not do: it could be compared with nothing.
+    """
     config = workload.config
+    later = [name for name in LATER_BEHAVIOURS if getattr(config, name)]
+    if later:
+        raise ConfigError(
+            f"{workload.name}: {', '.join(later)} is what versions of vLLM after {VLLM_VERSION} "
+            "do, and there is no recorded run of it: turn it off"
+        )
+    run = ScriptedRun(workload)
     yield {
         "type": "header",
         "workload": {"name": workload.name, "about": workload.about},

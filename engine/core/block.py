@@ -21,7 +21,8 @@ class Block:
 
 
 class FreeBlockQueue:
-    """Ids of free blocks in eviction order: taken at the head, appended at the tail.
+    """Ids of free blocks in eviction order: taken at the head, appended at the tail. Since
+    vllm#42656 some are put at the head instead (`prepend`).
 
         head -> 5 <-> 8 <-> 2 -> tail
 
@@ -92,4 +93,15 @@ class FreeBlockQueue:
             following[last], previous[block_id] = block_id, last
             last = block_id
         following[last], previous[self._sentinel] = self._sentinel, last
+        self.num_free_blocks += len(block_ids)
+
+    def prepend(self, block_ids: Sequence[int]) -> None:
+        """Put ids in front of all others: the first of them is taken next."""
+        following, previous = self._next, self._previous
+        head = following[self._sentinel]
+        for block_id in reversed(block_ids):
+            assert following[block_id] == self._ABSENT, f"block {block_id} is free already"
+            following[block_id], previous[head] = head, block_id
+            head = block_id
+        following[self._sentinel], previous[head] = head, self._sentinel
         self.num_free_blocks += len(block_ids)

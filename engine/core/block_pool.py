@@ -32,8 +32,11 @@ class BlockPool:
     vLLM 0.17.1: v1/core/block_pool.py BlockPool
     """
 
-    def __init__(self, num_blocks: int, *, emit: Emit = ignore) -> None:
+    def __init__(
+        self, num_blocks: int, *, emit: Emit = ignore, reuse_unhashed_first: bool = False
+    ) -> None:
         self.num_blocks = num_blocks
+        self.reuse_unhashed_first = reuse_unhashed_first
         self.blocks = [Block() for _ in range(num_blocks)]
         self.free_queue = FreeBlockQueue(num_blocks)
         self.free_queue.remove(NULL_BLOCK_ID)
@@ -137,11 +140,15 @@ class BlockPool:
     def free(self, request_id: str, block_table: Sequence[int]) -> None:
         """Release a request's blocks, tail first, so that a prefix outlives what follows it."""
         block_ids = tuple(id_ for id_ in reversed(block_table) if id_ != NULL_BLOCK_ID)
-        self.release(block_ids)
-        self.emit(BlocksFreed(request_id, block_ids))
+        to_head = self.release(block_ids)
+        self.emit(BlocksFreed(request_id, block_ids, to_head))
 
-    def release(self, block_ids: Sequence[int]) -> None:
-        """Give up one reference to each, in this order; those without any join the queue."""
+    def release(self, block_ids: Sequence[int]) -> tuple[int, ...]:
+        """Give up one reference to each, in this order; those without any join the queue.
+
+        They join its tail. With `reuse_unhashed_first` those without a hash join its head, since
+        nobody can hit them: vLLM does so since PR 42656 (2026-05). The ids of these.
+        """
         blocks, unreferenced = self.blocks, []
         for block_id in block_ids:
             block = blocks[block_id]
@@ -149,7 +156,13 @@ class BlockPool:
             assert block.ref_cnt >= 0, f"block {block_id} was freed more often than taken"
             if block.ref_cnt == 0:
                 unreferenced.append(block_id)
+        to_head: tuple[int, ...] = ()
+        if self.reuse_unhashed_first:
+            to_head = tuple(id_ for id_ in unreferenced if blocks[id_].cache_key is None)
+            unreferenced = [id_ for id_ in unreferenced if blocks[id_].cache_key is not None]
+            self.free_queue.prepend(to_head)
         self.free_queue.append(unreferenced)
+        return to_head
 
     def mark_written(self) -> tuple[int, ...]:
         """The model ran: the K and V of the blocks cached in this step are there. Their ids."""

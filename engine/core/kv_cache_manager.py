@@ -24,7 +24,9 @@ class KVCacheManager:
         self.emit = emit
         self.max_model_len = config.max_model_len
         self.enable_caching = config.enable_prefix_caching
-        self.pool = BlockPool(config.num_blocks, emit=emit)
+        self.pool = BlockPool(
+            config.num_blocks, emit=emit, reuse_unhashed_first=config.reuse_unhashed_first
+        )
         self.specs = [spec_of(group, config.block_size) for group in config.groups]
         self.coordinator = Coordinator(
             self.specs,
@@ -43,9 +45,10 @@ class KVCacheManager:
     def get_computed_blocks(self, request: Request) -> Hit:
         """The longest cached prefix, at most num_tokens - 1 so that one token is left to compute.
 
-        Changes nothing but the statistics, which count every attempt (SEMANTICS 5, 9).
+        Changes nothing but the statistics, which count every attempt (SEMANTICS 5, 9); with
+        `count_lookups_once` the one that succeeds, when it does.
         """
-        if not self.enable_caching or request.skip_reading_prefix_cache:
+        if not self._can_hit(request):
             self._note_lookup(request, self.no_hit, "skipped")
             return self.no_hit
         max_length = request.num_tokens - 1
@@ -53,8 +56,16 @@ class KVCacheManager:
         self._note_lookup(request, hit, "")
         if self.config.recompute_invalid_hits:
             hit = self._cut_before_invalid(request, hit)
-        self.stats.record(request.num_tokens, hit.num_tokens, request.num_preemptions > 0)
+        if not self.config.count_lookups_once:
+            self._count_lookup(request, hit)
         return hit
+
+    def _count_lookup(self, request: Request, hit: Hit) -> None:
+        self.stats.record(request.num_tokens, hit.num_tokens, request.num_preemptions > 0)
+
+    def _can_hit(self, request: Request) -> bool:
+        """Whether the cache is asked at all: else there is no lookup to count."""
+        return self.enable_caching and not request.skip_reading_prefix_cache
 
     def _note_lookup(self, request: Request, hit: Hit, reason: str) -> None:
         missed = None
@@ -156,6 +167,8 @@ class KVCacheManager:
         if hit is not None:
             for manager, ids in zip(self.managers, hit_ids, strict=True):
                 manager.add_hit_blocks(request_id, ids, num_computed)
+            if self.config.count_lookups_once and self._can_hit(request):
+                self._count_lookup(request, hit)
         if num_needed:
             new_ids = tuple(
                 tuple(manager.allocate_new_blocks(request_id, num_slots))

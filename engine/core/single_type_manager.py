@@ -159,8 +159,10 @@ class SingleTypeManager:
             freed.append(table[index])
             table[index] = NULL_BLOCK_ID
         if freed:
-            self.pool.release(freed)
-            self.pool.emit(HolesMade(request_id, self.group_id, tuple(indices), tuple(freed)))
+            to_head = self.pool.release(freed)
+            self.pool.emit(
+                HolesMade(request_id, self.group_id, tuple(indices), tuple(freed), to_head)
+            )
 
     def pop_table(self, request_id: str) -> list[int]:
         """Forget the request's table and return it; its blocks are still referenced."""

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class PrefixCacheStats:
-    """Counted per lookup attempt, in tokens; requests that were preempted before count apart."""
+    """Counted per lookup attempt, in tokens; requests that were preempted before count apart.
+
+    With `count_lookups_once` per admission, as vLLM does since PR 48860 (2026-07).
+    """
 
     reset: bool = False
     requests: int = 0

@@ -1,6 +1,5 @@
 """What the events about blocks mean: the pool, its free queue, the tables and the prefix cache."""
 
-from collections.abc import Iterable
 from itertools import islice
 
 from engine.errors import TraceError
@@ -61,7 +60,7 @@ def holes_made(state: State, event: HolesMade) -> None:
         )
     for index in event.logical_indices:
         table[index] = NULL_BLOCK_ID
-    _release(state, event.block_ids)
+    _release(state, event.block_ids, event.to_head)
 
 
 def blocks_cached(state: State, event: BlocksCached) -> None:
@@ -102,7 +101,7 @@ def blocks_freed(state: State, event: BlocksFreed) -> None:
             f"{event.request_id} gave up blocks {event.block_ids[place:]} that are not the tail "
             f"of its tables {request.block_tables}"
         )
-    _release(state, event.block_ids)
+    _release(state, event.block_ids, event.to_head)
 
 
 def cache_reset(state: State, event: CacheReset) -> None:
@@ -169,16 +168,16 @@ def _own_table(state: State, request_id: str, group_id: int) -> list[int]:
 
 
 def _leave_head(state: State, block_ids: tuple[int, ...]) -> None:
-    """Never-used blocks stand first in the free queue, then the freed ones."""
-    num_unused = min(len(block_ids), state.num_blocks - state.next_unused)
-    unused = tuple(range(state.next_unused, state.next_unused + num_unused))
-    head = unused
-    if num_unused < len(block_ids):
-        head = (*unused, *islice(state.freed, len(block_ids) - num_unused))
+    """What was put at the head stands first in the free queue, then the never-used, then the freed."""
+    head = tuple(islice(state.free_queue(), len(block_ids)))
     if head != block_ids:
         raise TraceError(f"blocks {block_ids} were taken, but the free queue begins with {head}")
+    num_at_head = min(len(block_ids), len(state.at_head))
+    if num_at_head:
+        del state.at_head[-num_at_head:]
+    num_unused = min(len(block_ids) - num_at_head, state.num_blocks - state.next_unused)
     state.next_unused += num_unused
-    for block_id in block_ids[num_unused:]:
+    for block_id in block_ids[num_at_head + num_unused :]:
         del state.freed[block_id]
         state.num_left_freed += 1
     if state.num_left_freed > max(256, len(state.freed) >> 4):
@@ -186,15 +185,20 @@ def _leave_head(state: State, block_ids: tuple[int, ...]) -> None:
         state.freed, state.num_left_freed = dict(state.freed), 0
 
 
-def _release(state: State, block_ids: Iterable[int]) -> None:
-    """One reference less each; who has none left joins the end of the free queue."""
+def _release(state: State, block_ids: tuple[int, ...], to_head: tuple[int, ...]) -> None:
+    """One reference less each; who has none left joins the end of the free queue, or its head."""
     for block_id in block_ids:
         block = state.own_block(block_id)
         if block.ref_cnt < 1:
             raise TraceError(f"block {block_id} was freed, but nobody holds it")
         block.ref_cnt -= 1
-        if block.ref_cnt == 0:
+        if block.ref_cnt == 0 and block_id not in to_head:
             state.freed[block_id] = None
+    for block_id in reversed(to_head):
+        joins = block_id in block_ids and block_id not in state.at_head
+        if not joins or state.blocks[block_id].ref_cnt or state.is_cached(block_id):
+            raise TraceError(f"block {block_id} joined the head of the free queue in use or hashed")
+        state.at_head.append(block_id)
 
 
 def _leave_cache(state: State, block_id: int) -> None:

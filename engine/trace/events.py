@@ -148,6 +148,7 @@ class HolesMade(Event):
     group_id: int
     logical_indices: tuple[int, ...]  # from right to left
     block_ids: tuple[int, ...]  # in the order in which they were freed
+    to_head: tuple[int, ...] = ()  # those that joined the head of the queue (reuse_unhashed_first)
 
 
 class BlocksTouched(Event):
@@ -317,12 +318,14 @@ class RequestFinished(Event):
 
 
 class BlocksFreed(Event):
-    """References were given up, tail first; a block without any joined the end of the queue."""
+    """References were given up, tail first; a block without any joined the end of the queue, or
+    its head where the engine was told to reuse first what has no hash (vllm#42656)."""
 
     vllm_function: ClassVar[str] = "BlockPool.free_blocks"
 
     request_id: str
     block_ids: tuple[int, ...]  # in eviction order: the first goes first
+    to_head: tuple[int, ...] = ()  # those of them that joined the head; the first is taken next
 
 
 class StepEnded(Event):

@@ -48,15 +48,21 @@ def references_are_tables(state: State) -> Iterator[str]:
 
 
 def queue_holds_the_unreferenced(state: State) -> Iterator[str]:
-    """Never-used blocks, then `freed`: no block twice, and exactly those with ref_cnt 0."""
+    """`at_head`, never-used blocks, `freed`: no block twice, and exactly those with ref_cnt 0."""
+    freed = state.freed.keys() | state.at_head
     for block_id, block in state.blocks.items():
         if block_id >= state.next_unused or block_id <= NULL_BLOCK_ID:
             yield f"block {block_id} was used, but never-used blocks begin at {state.next_unused}"
-        if (block_id in state.freed) != (block.ref_cnt == 0):
-            where = "in" if block_id in state.freed else "not in"
+        if (block_id in freed) != (block.ref_cnt == 0):
+            where = "in" if block_id in freed else "not in"
             yield f"block {block_id} has ref_cnt {block.ref_cnt} and is {where} the free queue"
-    for block_id in state.freed.keys() - state.blocks.keys():
+    for block_id in freed - state.blocks.keys():
         yield f"block {block_id} is in the free queue as freed, but was never used"
+    if len(freed) != len(state.freed) + len(state.at_head):
+        yield f"a block stands twice in the free queue: {state.at_head} at its head, {[*state.freed]}"
+    for block_id in state.at_head:
+        if state.is_cached(block_id):
+            yield f"block {block_id} stands at the head of the free queue with a hash"
     if len(state.blocks) != state.next_unused - 1:
         yield f"{len(state.blocks)} blocks were used, but {state.next_unused - 1} left the queue"
 

@@ -2,7 +2,9 @@
 
 A State is grown by `reducer.apply` alone. It grows with what happened, not with the pool: blocks
 that were never used are the range `next_unused .. num_blocks - 1`, and the free queue is that range
-followed by `freed`, because the queue starts in ascending order and only ever gains at its tail.
+followed by `freed`, because the queue starts in ascending order and gains at its tail. What is put
+at its head (`reuse_unhashed_first` alone does that) has no hash, so nobody can hit it and it leaves
+from there alone: `at_head` is a stack.
 
 Copies are shallow: entries are shared between a State and its copies until one of them changes
 (`own_request`, `own_block`), so keyframes and the pictures that a page holds cost little.
@@ -64,6 +66,7 @@ class State:
         self.blocks: dict[int, BlockState] = {}  # used at least once, without the null block
         self.next_unused = NULL_BLOCK_ID + 1
         self.freed: dict[int, None] = {}  # insertion order is queue order
+        self.at_head: list[int] = []  # free, ahead of the never-used; the last is taken next
         self.num_left_freed = 0  # ids that left `freed` since it was last rebuilt
         self.cached: dict[str, tuple[int, ...]] = {}  # cache key (hash + group) -> oldest first
         self.scheduled: dict[str, ScheduledRow] = {}  # this step, in scheduling order
@@ -94,7 +97,7 @@ class State:
         clone.requests, clone.blocks, clone.freed, clone.cached = {}, {}, {}, {}
         for name in ("config", "scheduled", "admitted"):
             setattr(clone, name, dict(getattr(self, name)))
-        for name in ("groups", "waiting", "running", "preempted", "set_aside"):
+        for name in ("groups", "waiting", "running", "preempted", "set_aside", "at_head"):
             setattr(clone, name, list(getattr(self, name)))
         # Both get a new owner: what they share now may be changed by neither.
         self.owner, clone.owner = next(_owners), next(_owners)
@@ -120,7 +123,7 @@ class State:
 
     @property
     def num_free_blocks(self) -> int:
-        return self.num_blocks - self.next_unused + len(self.freed)
+        return len(self.at_head) + self.num_blocks - self.next_unused + len(self.freed)
 
     @property
     def num_used_blocks(self) -> int:
@@ -133,7 +136,13 @@ class State:
 
     def free_queue(self) -> Iterator[int]:
         """Block ids from head (evicted next) to tail."""
-        return itertools.chain(range(self.next_unused, self.num_blocks), self.freed)
+        unused = range(self.next_unused, self.num_blocks)
+        return itertools.chain(reversed(self.at_head), unused, self.freed)
+
+    def is_free(self, block_id: int) -> bool:
+        """Whether it stands in the free queue."""
+        is_unused = self.next_unused <= block_id < self.num_blocks
+        return is_unused or block_id in self.freed or block_id in self.at_head
 
     def free_queue_ends(self, head: int, tail: int) -> tuple[list[int], list[int]]:
         """The first `head` and the last `tail` ids without walking what lies between."""
@@ -208,6 +217,7 @@ class State:
         last = list(itertools.islice(reversed(self.freed), count))
         unused = range(self.num_blocks - 1, self.next_unused - 1, -1)
         last += itertools.islice(unused, count - len(last))
+        last += itertools.islice(self.at_head, count - len(last))
         return last[::-1]
 
     def is_cached(self, block_id: int) -> bool:

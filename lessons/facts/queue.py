@@ -80,7 +80,7 @@ def blocks_returned(trace: Trace, *, request: str, nth: int = 1) -> tuple[int, .
     found = [h for h, _ in events_of(trace, BlocksFreed, request)]
     freed = blocks_freed(trace, request=request, nth=nth)
     after = trace.at(trace.cursor_at(found[nth - 1].position))
-    return tuple(id_ for id_ in freed if id_ in after.freed)
+    return tuple(id_ for id_ in freed if after.is_free(id_))
 
 
 def blocks_evicted(

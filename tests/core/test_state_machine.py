@@ -56,10 +56,12 @@ class EngineMachine(RuleBasedStateMachine):
         recompute=st.booleans(),
         max_loras=st.sampled_from([None, 1]),
         spec=st.sampled_from([None, SpecConfig(method="ngram", num_speculative_tokens=2)]),
+        unhashed_first=st.booleans(),
+        counted_once=st.booleans(),
     )
     def begin(
         self, block_size, num_blocks, budget, max_num_seqs, policy, caching, threshold, groups,
-        recompute, max_loras, spec,
+        recompute, max_loras, spec, unhashed_first, counted_once,
     ):  # fmt: skip
         config = EngineConfig(
             block_size=block_size,
@@ -74,6 +76,8 @@ class EngineMachine(RuleBasedStateMachine):
             recompute_invalid_hits=recompute,
             max_loras=max_loras,
             spec=spec,
+            reuse_unhashed_first=unhashed_first,
+            count_lookups_once=counted_once,
         )
         self.trace = Trace(TraceHeader(config=config.to_mapping()))
         self.engine = Engine(config, AnyTokenRunner(), emit=self.trace.emit)

@@ -32,6 +32,15 @@ def free_a_block_in_use(state: State) -> None:
     state.freed[1] = None
 
 
+def free_a_block_at_both_ends(state: State) -> None:
+    state.at_head = [1]
+    state.freed[1] = None
+
+
+def put_a_hashed_block_at_the_head(state: State) -> None:
+    state.at_head = [1]
+
+
 def forget_a_free_block(state: State) -> None:
     state.next_unused += 1
 
@@ -95,6 +104,8 @@ DAMAGE: dict[Callable[[State], None], str] = {
     lose_a_block: "block 2 is in a table, but was never taken",
     count_a_reference_twice: "block 1 has ref_cnt 2, but 1 entries",
     free_a_block_in_use: "block 1 has ref_cnt 1 and is in the free queue",
+    free_a_block_at_both_ends: "a block stands twice in the free queue",
+    put_a_hashed_block_at_the_head: "block 1 stands at the head of the free queue with a hash",
     forget_a_free_block: r"4 free \+ 2 used \+ 1 null block are not 8",
     cache_the_wrong_block: "block 1 has key A.000000000, but the cache lists it at None",
     cache_a_block_twice: r"key A.000000000 lists blocks \(1, 1\)",

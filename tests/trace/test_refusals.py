@@ -82,6 +82,11 @@ IMPOSSIBLE: dict[str, tuple[list[Event], str]] = {
         "1 blocks of 4 tokens were cached with 1 hashes and 3 tokens",
     ),
     "freed by a stranger": ([*STEP_0, BlocksFreed("A", (2, 3))], "that are not the tail"),
+    "to the head, hashed": (
+        [*STEP_0, BlocksFreed("A", (2, 1), (1,))],
+        "block 1 joined the head of the free queue in use or hashed",
+    ),
+    "to the head, but not freed": ([*STEP_0, BlocksFreed("A", (2, 1), (3,))], "block 3 joined"),
     "hole elsewhere": (
         [*STEP_0, HolesMade("A", 0, (0,), (2,))],
         r"its table holds \[1\]",

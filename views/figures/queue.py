@@ -1,10 +1,11 @@
 """The free queue, from the block that is taken next to the one that was freed last.
 
-Blocks leave anywhere and join only at the tail. So the list before this sub-step, with ghosts where
-blocks left it, followed by those that joined, shows what happened as well as what is.
+Blocks leave anywhere and join at the tail (later versions of vLLM put those without a hash at the
+head). So the list before this sub-step, with ghosts where blocks left it, between those that joined
+at its ends, shows what happened as well as what is.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from engine.trace import events
@@ -49,35 +50,44 @@ class _Order:
     """The places of a free queue, without writing down the range of blocks that were never used."""
 
     def __init__(self, state: State) -> None:
-        self.unused = range(state.next_unused, state.num_blocks)
-        self.freed = list(state.freed)
+        self.parts: tuple[Sequence[int], ...] = (
+            state.at_head[::-1],
+            range(state.next_unused, state.num_blocks),
+            list(state.freed),
+        )
+
+    def join(self, at_head: Sequence[int], at_tail: Sequence[int]) -> None:
+        self.parts = (at_head, *self.parts, at_tail)
 
     def __len__(self) -> int:
-        return len(self.unused) + len(self.freed)
+        return sum(map(len, self.parts))
 
     def __getitem__(self, place: int) -> int:
-        num_unused = len(self.unused)
-        return self.unused[place] if place < num_unused else self.freed[place - num_unused]
+        for part in self.parts:
+            if place < len(part):
+                return part[place]
+            place -= len(part)
+        raise IndexError(place)
 
     def place(self, block_id: int) -> int:
-        if block_id in self.unused:
-            return block_id - self.unused.start
-        return len(self.unused) + self.freed.index(block_id)
-
-
-def _is_free(state: State, block_id: int) -> bool:
-    return block_id in state.freed or state.next_unused <= block_id < state.num_blocks
+        before = 0
+        for part in self.parts:
+            if block_id in part:
+                return before + part.index(block_id)
+            before += len(part)
+        raise ValueError(f"block {block_id} stands nowhere in the queue")
 
 
 def _items(moment: Moment, text: Text, lit: Collection[int]) -> list[dict[str, Any]]:
     state, before = moment.state, moment.before or moment.state
     named = dict.fromkeys(id_ for event in moment.events for id_ in named_blocks(event))
-    left = [id_ for id_ in named if _is_free(before, id_) and not _is_free(state, id_)]
-    joined = {id_ for id_ in named if _is_free(state, id_) and not _is_free(before, id_)}
+    left = [id_ for id_ in named if before.is_free(id_) and not state.is_free(id_)]
+    joined = {id_ for id_ in named if state.is_free(id_) and not before.is_free(id_)}
     order = _Order(before)
-    ids = [*order.freed, *(id_ for id_ in state.freed if id_ in joined)] if joined else order.freed
-    order.freed = ids
-    near = [id_ for id_ in (*left, *lit) if id_ in joined or _is_free(before, id_)]
+    if joined:
+        at_head = [id_ for id_ in reversed(state.at_head) if id_ in joined]
+        order.join(at_head, [id_ for id_ in state.freed if id_ in joined])
+    near = [id_ for id_ in (*left, *lit) if id_ in joined or before.is_free(id_)]
     return _folded(state, order, _parts(order, near), text, gone=set(left), joined=joined)
 
 
@@ -160,11 +170,18 @@ def _moves(moment: Moment, text: Text) -> list[str]:
                 ids = [id_ for id_ in block_ids if _references(moment.state, id_) == 1]
                 key = "queue.left_middle" if ids else "queue.left_nothing"
                 moves.append(text(key, blocks=text.ids(ids)))
-            case events.BlocksFreed(block_ids=block_ids) | events.HolesMade(block_ids=block_ids):
-                ids = [id_ for id_ in block_ids if _references(moment.state, id_) == 0]
-                key = "queue.joined_tail" if ids else "queue.joined_nothing"
-                moves.append(text(key, blocks=text.ids(ids)))
+            case events.BlocksFreed() | events.HolesMade():
+                moves += _joined(moment.state, event, text)
     return moves
+
+
+def _joined(state: State, event: events.BlocksFreed | events.HolesMade, text: Text) -> list[str]:
+    ids = [id_ for id_ in event.block_ids if _references(state, id_) == 0]
+    to_tail = [id_ for id_ in ids if id_ not in event.to_head]
+    if not ids:
+        return [text("queue.joined_nothing", blocks="")]
+    moves = [text("queue.joined_head", blocks=text.ids(event.to_head))] if event.to_head else []
+    return moves + ([text("queue.joined_tail", blocks=text.ids(to_tail))] if to_tail else [])
 
 
 def _references(state: State, block_id: int) -> int | None:

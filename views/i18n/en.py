@@ -178,6 +178,7 @@ MESSAGES: dict[str, str] = {
     "queue.left_middle": "{blocks} left from where they stood (a hit).",
     "queue.left_nothing": "Nothing left the queue: the hit blocks were in use already.",
     "queue.joined_tail": "{blocks} joined the tail, in this order.",
+    "queue.joined_head": "{blocks} joined the head: without a hash, nobody can hit them.",
     "queue.joined_nothing": "Nothing joined the queue: others still hold these blocks.",
     # Block tables
     "tables.title": "Block tables",

@@ -137,6 +137,7 @@ MESSAGES: dict[str, str] = {
     "queue.left_middle": "{blocks} が、キューの途中から抜けました（ヒット）。",
     "queue.left_nothing": "キューから出たものはありません。ヒットしたブロックは、すでに使用中でした。",
     "queue.joined_tail": "{blocks} が、この順で末尾に加わりました。",
+    "queue.joined_head": "{blocks} が先頭に加わりました。ハッシュがなく、どのリクエストもヒットできないためです。",
     "queue.joined_nothing": "キューに加わったものはありません。ほかのリクエストがまだ保持しています。",
     # Block tables
     "tables.title": "ブロックテーブル",
