@@ -124,8 +124,7 @@ class Badge(Table, frozen=True, kw_only=True):
     id: str
     since: str  # year and month
     change: str  # such as vllm#42656
-    scenario: str | None = None  # the run that shows the later behaviour ..
-    instead_of: str | None = None  # .. of this one
+    later: dict[str, str] = {}  # scenario -> the one that shows it with the later behaviour
 
 
 class Source(Table, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ The schema has looked at the shape of lesson.toml; here its parts are compared w
 """
 
 import difflib
+import itertools
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -128,9 +129,7 @@ def _check_badges(lesson: Lesson, place: str) -> None:
         where = f"{place}: badges[{index}] ({badge.id})"
         if not re.fullmatch(r"\d{4}-\d\d", badge.since):
             raise LessonError(f"{where}.since: write year and month, such as 2026-05")
-        if (badge.scenario is None) != (badge.instead_of is None):
-            raise LessonError(f"{where}: scenario and instead_of belong together")
-        for scenario in filter(None, (badge.scenario, badge.instead_of)):
+        for scenario in itertools.chain.from_iterable(badge.later.items()):
             _known(scenario, _names(lesson), where)
     for reference in (*lesson.threads, *(badge.change for badge in lesson.badges)):
         check_thread(reference, place)

@@ -72,9 +72,22 @@ class Study:
     def _shown(self, scenario: str) -> str:
         """The run with the later behaviour, where its reader switched to it."""
         for badge in self.loaded.lesson.badges:
-            if badge.id in self.variants and badge.instead_of == scenario and badge.scenario:
-                return badge.scenario
+            if badge.id in self.variants and self.tells_of_later:
+                scenario = badge.later.get(scenario, scenario)
         return scenario
+
+    @property
+    def tells_of_later(self) -> bool:
+        """A question is about 0.17.1, and what came later would give its answer away."""
+        ahead = (each.predict for each in self.loaded.lesson.chunks[self.chunk :])
+        return self.question is None and all(name in self.answers for name in ahead if name)
+
+    @property
+    def can_switch(self) -> tuple[str, ...]:
+        """The badges whose later behaviour this text's run can be seen with."""
+        if not self.tells_of_later:
+            return ()
+        return tuple(each.id for each in self.loaded.lesson.badges if self._told in each.later)
 
     def place(self, text: str) -> Cursor:
         """A place in the run that is shown; its end where a changed run has no such place."""

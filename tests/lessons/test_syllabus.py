@@ -90,6 +90,11 @@ def test_14_three_prompts_in_turn_in_6_7_and_8_blocks(pool: str, hits: int) -> N
     assert values("14", f"{pool}_a", f"{pool}_b", f"{pool}_c") == [hits] * 3
 
 
+def test_14_with_unhashed_tails_at_the_head_the_cliff_moves_by_one_block() -> None:
+    assert values("14", "three_later", "seven_later", "eight_later") == [4, 8, 8]
+    assert values("14", "later_queue") == [(3, 4, 5, 6, 7, 2, 1)]
+
+
 def test_15_b_is_thrown_out_in_step_6_and_back_in_step_10() -> None:
     assert values("15", "victim", "block_for_a", "queue") == ["b", 6, (4, 3)]
     (out, back) = values("15", "victim_step", "resumed_step")
@@ -127,6 +132,10 @@ def test_19_salt_adapter_and_a_request_that_does_not_read() -> None:
 
 def test_20_a_refused_request_is_counted_on_each_try() -> None:
     assert values("20", "runs_tokens", "big_tokens", "queries") == [8, 20, 48]
+
+
+def test_20_later_versions_count_a_lookup_once() -> None:
+    assert values("20", "later_queries", "later_hits", "later_warm_queries") == [8, 8, 37]
 
 
 def test_21_a_window_leaves_holes_and_eagle_drops_a_block() -> None:

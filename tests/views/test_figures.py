@@ -6,6 +6,8 @@ import json
 import pytest
 
 from engine.trace.state import Cursor
+from lessons.library import load_lesson
+from lessons.places import find_place
 from tests.views.runs import NAMES, doc_moment, golden_trace, moments, trace_with_cut_hits
 from views.figures.block import block
 from views.figures.moment import moment_at
@@ -100,6 +102,20 @@ def test_a_touched_block_leaves_the_queue_from_where_it_stood():
     assert queue(at(6, "BlocksTouched"), TEXT)["moves"] == [
         "1, 2, 3 left from where they stood (a hit)."
     ]
+
+
+def test_what_later_versions_reuse_first_stands_and_joins_in_front():
+    trace = load_lesson("14").traces["seven_later"]
+    payload = queue(moment_at(trace, find_place(trace, "after first BlocksFreed about A")), TEXT)
+    assert [node["block"] for node in payload["items"]] == [3, 4, 5, 6, 7, 2, 1]
+    assert [node["block"] for node in payload["items"] if node.get("joined")] == [3, 2, 1]
+    assert payload["victim_block"] == 3
+    assert payload["moves"] == [
+        "3 joined the head: without a hash, nobody can hit them.",
+        "2, 1 joined the tail, in this order.",
+    ]
+    taken = queue(moment_at(trace, find_place(trace, "after first BlocksTaken about B")), TEXT)
+    assert [node["block"] for node in taken["items"] if node.get("ghost")] == [3, 4, 5]
 
 
 def test_sentences_name_vllms_functions():

@@ -9,6 +9,7 @@ from views.choices import Choices
 from views.study import SKIPPED, Study
 from views.studying import ACTIONS, done_code, find, reach, read_done, read_link, show, syllabus
 from views.text import Text
+from views.widgets.lesson import lesson_payload
 
 TEXT = Text("en")
 
@@ -66,6 +67,43 @@ def test_a_block_is_clicked_and_a_second_click_takes_it_back(study):
     study.pick(4)
     study.answer(None, TEXT)
     assert study.answers["last_block"].is_right
+
+
+def read_to_the_end(name: str) -> Study:
+    """All questions skipped, at the last text."""
+    study = Study(load_lesson(name))
+    for index, _ in enumerate(study.loaded.lesson.chunks):
+        study.turn(index)
+        study.skip()
+    return study
+
+
+def test_what_came_later_is_told_where_no_question_is_left():
+    study = Study(load_lesson("14"))
+    study.turn(0)
+    (badge,) = lesson_payload(study, TEXT)["badges"]
+    assert (badge["text"], badge["switch"]) == ([], None)
+    read = read_to_the_end("14")
+    (badge,) = lesson_payload(read, TEXT)["badges"]
+    assert badge["text"]
+    assert not badge["switch"]["is_on"]
+    read.turn(2)  # it asks, and its answer is about 0.17.1
+    assert lesson_payload(read, TEXT)["badges"][0]["switch"] is None
+
+
+def test_a_badge_switches_to_the_later_run_and_back():
+    chosen = Choices(study=read_to_the_end("14"))
+    assert chosen.study.scenario == "seven"
+    ACTIONS["later"](chosen, None, "partial_tails")
+    assert chosen.study.scenario == "seven_later"
+    later = show(chosen).trace
+    assert list(later.at(chosen.cursor).free_queue()) == [3, 4, 5, 6, 7, 2, 1]
+    chosen.study.turn(2)
+    assert chosen.study.scenario == "three"
+    chosen.study.turn(3)
+    assert chosen.study.scenario == "three_later"
+    ACTIONS["later"](chosen, None, "partial_tails")
+    assert chosen.study.scenario == "three"
 
 
 def test_blocks_are_put_in_order():

@@ -92,14 +92,14 @@ function card(node, data, send) {
   const allow = () => { commit.disabled = !isReady(); };
   say(commit, words.commit); say(skip, words.skip); attr(skip, "title", words.skip_hint); allow();
   input.oninput = allow; input.onkeydown = (e) => { if (e.key === "Enter" && isReady()) { send("answered", given()); e.preventDefault(); e.stopPropagation(); } };
-  commit.onclick = () => { if (isReady()) send("answered", given()); };
-  skip.onclick = () => send("skipped", question.id);
+  commit.onclick = (e) => { if (isReady()) send("answered", given()); released(e); };
+  skip.onclick = (e) => { send("skipped", question.id); released(e); };
 }
 
 function badge() { const n = el("div", "badge"); n.append(el("a"), el("div", "text"), actButton("switch")); return n; }
 function showBadge(node, { id, title, text, url, switch: swap }, send) {
   const [link_, words, button] = node.children;
-  say(link_, title); outward(link_, url); paragraphs(words, text);
+  say(link_, title); outward(link_, url); paragraphs(words, text); // no text while it would answer a question
   button.hidden = !swap; if (swap) { say(button, swap.word); attr(button, "aria-pressed", String(swap.is_on)); button.onclick = (e) => { send("later", id); released(e); }; }
 }
 const outward = (node, url) => { attr(node, "href", url); attr(node, "target", "_blank"); attr(node, "rel", "noopener"); };

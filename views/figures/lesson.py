@@ -1,13 +1,13 @@
 """A lesson's text and its open question, as the component `lesson` draws them."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from lessons.grading import Grade
 from lessons.library import LoadedLesson
 from lessons.questions import Question, all_questions
-from lessons.schema import Badge, Prediction, thread_url
+from lessons.schema import Prediction, thread_url
 from lessons.text import Paragraphs, Words
 from views.text import Text
 
@@ -139,26 +139,33 @@ def _shown(question: str, value: Value, words: Words, values: Values) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+class Later(NamedTuple):
+    """What a reader may hear of later versions: all, or only that there is a change."""
+
+    is_told: bool
+    can_switch: Collection[str]  # badges by id
+    shown: Collection[str]  # those that are on
+
+
 def badges(
-    loaded: LoadedLesson, shown: set[str], *, words: Words, values: Values, text: Text
+    loaded: LoadedLesson, later: Later, *, words: Words, values: Values, text: Text
 ) -> list[dict[str, Any]]:
     """What changed after 0.17.1, with a switch where a run shows it."""
     return [
         {
             "id": badge.id,
             "title": text("learn.changed", since=badge.since, change=badge.change),
-            "text": drawn(words.filled(f"badge.{badge.id}", values)),
+            "text": drawn(words.filled(f"badge.{badge.id}", values)) if later.is_told else [],
             "url": thread_url(badge.change),
-            "switch": _switch(badge, shown, text),
+            "switch": _switch(badge.id in later.shown, text)
+            if badge.id in later.can_switch
+            else None,
         }
         for badge in loaded.lesson.badges
     ]
 
 
-def _switch(badge: Badge, shown: set[str], text: Text) -> dict[str, Any] | None:
-    if badge.scenario is None:
-        return None
-    is_on = badge.id in shown
+def _switch(is_on: bool, text: Text) -> dict[str, Any]:
     return {"is_on": is_on, "word": text("learn.later_off" if is_on else "learn.later_on")}
 
 

@@ -8,6 +8,7 @@ from views import session, studying
 from views.components.piece import piece
 from views.figures.lesson import (
     Asked,
+    Later,
     badges,
     drawn,
     ending,
@@ -56,6 +57,7 @@ def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
             study.complaint,
         )
         question = open_question(asked, words, values, text)
+    later = Later(study.tells_of_later, study.can_switch, study.variants)
     told = None
     if found is not None and not study.is_over and study.question:
         told = verdict(study.question, found, words=words, values=values, text=text)
@@ -69,7 +71,7 @@ def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
         "text": [] if study.is_over else drawn(words.filled(here.id, values)),
         "question": question,
         "verdict": told,
-        "badges": badges(loaded, study.variants, words=words, values=values, text=text),
+        "badges": badges(loaded, later, words=words, values=values, text=text),
         "ending": ending(loaded, study.answers, text) if study.is_over else None,
         "change": change_form(study, text),
         "next": _next(study, text),
