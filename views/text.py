@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from types import ModuleType
 
-LANGUAGES: tuple[str, ...] = ("en", "ja")
+LANGUAGES: tuple[str, ...] = ("en", "ja", "zh")
 MAX_LISTED = 8
 MAX_QUOTED = 40
 FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"  # Unicode's bidirectional algorithm, UAX 9

@@ -156,6 +156,7 @@ def test_a_language_says_in_its_own_words_what_is_not_a_name(language):
     messages = Text(language).messages
     same = {key for key, message in messages.items() if message == ENGLISH[key]}
     assert {key for key in same if " " in re.sub(r"\{.*?\}", "", ENGLISH[key]).strip()} <= {
+        "compare.peak",
         "frag.request",
         "inspect.perfetto_file",
         "key.ends",
@@ -175,11 +176,20 @@ def test_japanese_has_one_sentence_for_one_and_for_many():
     assert Text("ja").count("count.tokens", 12) == "12 トークン"
 
 
+def test_chinese_has_a_sentence_of_its_own_for_one_where_many_name_both_ends():
+    scheduled = {"request": "r1", "first": 5}
+    assert Text("zh").count("event.RequestScheduled", 1, **scheduled, last=5).endswith("位置 5。")
+    assert "5 到 6" in Text("zh").count("event.RequestScheduled", 2, **scheduled, last=6)
+    assert Text("zh").count("count.tokens", 1) == "1 个 token"
+
+
 def test_sentences_and_words_are_put_together_as_a_language_does_it():
     assert Text("en").told(("One.", "", "Two.")) == "One. Two."
     assert Text("ja").told(("一つ。", "", "二つ。")) == "一つ。二つ。"
     assert Text("en").listed(("here", "there")) == "here, there"
     assert Text("ja").listed(("ここ", "そこ")) == "ここ、そこ"
+    assert Text("zh").told(("第一句。", "", "第二句。")) == "第一句。第二句。"
+    assert Text("zh").listed(("一处", "另一处")) == "一处，另一处"
 
 
 def gaps(message):

@@ -66,9 +66,10 @@ def _sentences(done: Occurrence, block_id: int, text: Text) -> list[str]:
             return [text("life.filled")]
         case events.BlocksFreed():
             reason = REASONS.get(type(done.opener), "freed")
-            return [f"{_told(f'life_freed.{reason}', done, text)} {_left(done, text)}"]
+            told = (_told(f"life_freed.{reason}", done, text), _left(done, text))
+            return [text.told(told)]
         case events.HolesMade():
-            return [f"{_told('life.hole', done, text)} {_left(done, text)}"]
+            return [text.told((_told("life.hole", done, text), _left(done, text)))]
         case events.HitCut():
             return [_told("life.cut", done, text)]
     return [text("life.reset")]

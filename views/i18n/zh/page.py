@@ -187,7 +187,7 @@ MESSAGES: dict[str, str] = {
     "token_state.now": "本步计算",
     "token_state.was": "第 {step} 步计算",
     "token_state.scheduled": "已调度，尚未计算",
-    "token_state.pending": "尚未",
+    "token_state.pending": "尚未轮到",
     "status.in_line": "{status}，第 {place} 位",
     "status.WAITING": "等待中",
     "status.RUNNING": "运行中",
