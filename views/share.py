@@ -1,5 +1,6 @@
 """What one visitor has of the server: the model, room for K and V, a place where runs are saved."""
 
+import secrets
 from weakref import WeakSet
 
 from engine.config import EngineConfig
@@ -18,6 +19,7 @@ class Share:
     def __init__(self, saved: SavedRuns | None = None, loader: Loader | None = None) -> None:
         self.saved = saved or SavedRuns(server_limits().runs, server_limits().space)
         self.loader = loader or Loader(load_default_model)
+        self.name = secrets.token_hex(8)  # by it a browser sees that it has another session
         self._runs: WeakSet[Run] = WeakSet()
 
     def pool_bytes(self, leaving: Run | None = None) -> int:

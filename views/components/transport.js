@@ -11,6 +11,10 @@ const OWN_ARROWS = "[role=radio], [role=tab], [role=slider], [role=option], [rol
 const OWN_SPACE = "button, a[href], summary, [role=button], [role=checkbox], [role=radio], [role=switch], [role=option], input:not([type=range])";
 
 function present({ data, parentElement, setTriggerValue }) {
+  // Another session on the same page: the server was away for too long. Streamlit gave it the address that the page was
+  // opened with; the one that stands there now names the run.
+  if (player.session !== undefined && player.session !== data.session) { player.session = undefined; location.reload(); return; }
+  player.session = data.session;
   const root = parentElement.querySelector(".root");
   const isNew = player.root !== root;
   if (isNew) mount(player, root);
@@ -231,7 +235,7 @@ const names = (address) => Object.fromEntries(SOURCES.filter((name) => address[n
 function address(player, wanted) {
   if (player.underWay !== null) return; // not there yet
   const url = new URL(location.href);
-  for (const name of [...SOURCES, "step", "sub", "live", "block", "hash", "request", "token", "lens"]) {
+  for (const name of [...SOURCES, "step", "sub", "block", "hash", "request", "token", "lens"]) {
     if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
   }
   if (document.documentElement.hasAttribute("data-large")) url.searchParams.set("type", "large"); else url.searchParams.delete("type");

@@ -103,6 +103,7 @@ def _time(run: Run, text: Text) -> None:
         run_id=run.run_id,
     )
     payload["sequence"] = chosen.sequence
+    payload["session"] = chosen.share.name
     played = chosen.study or chosen.practice
     if played is not None and played.motion is not None:
         number, to = played.motion

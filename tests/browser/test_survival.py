@@ -1,0 +1,151 @@
+"""A run outlives its server: the link brings it back, and it goes on."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import ROOT, wait_for
+from tests.browser.test_playground import NOW
+
+pytestmark = pytest.mark.browser
+LINK = re.compile(r"run=[\w-]{22}&step=2&sub=")
+
+
+class Server:
+    """On letters, with a folder for its runs; it can be killed and started again."""
+
+    def __init__(self, data, **limits):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        limits = {f"PAGEWALK_MAX_{name}": str(value) for name, value in limits.items()}
+        self.environ = {**os.environ, "PAGEWALK_DATA": str(data), **limits}
+        self.url = f"http://127.0.0.1:{self.port}/playground"
+
+    def start(self):
+        options = ["--server.address=127.0.0.1", f"--server.port={self.port}"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.browser.letters", *options],
+            cwd=ROOT,
+            env=self.environ,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_for(f"http://127.0.0.1:{self.port}", self.process)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+@contextmanager
+def serving(data, **limits):
+    server = Server(data, **limits)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+def step(page):
+    page.keyboard.press("Shift+ArrowRight")
+
+
+def three_steps(page, server):
+    """A prompt of somebody, and the link of the moment after three steps."""
+    page.goto(f"{server.url}?example=own")
+    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("textbox", name="Prompt").fill("Hello")
+    page.get_by_role("textbox", name="max_tokens").fill("6")
+    page.get_by_role("button", name="Add to the run").click()
+    expect(page.get_by_text("r0 was added")).to_be_visible()
+    page.get_by_role("button", name="Close settings").click()
+    for number in range(3):
+        step(page)
+        expect(page.locator(NOW)).to_have_text(re.compile(f"Step {number} is over"))
+    page.wait_for_url(LINK)
+
+
+def goes_on_to_its_end(page):
+    expect(page.get_by_role("group", name="Run until").get_by_role("button")).to_have_text("Go")
+    expect(page.get_by_role("button", name="Forward", exact=True)).to_be_enabled()
+    for number in range(3, 6):
+        step(page)
+        expect(page.locator(NOW)).to_have_text(
+            re.compile(f"Step {number} is over|r0 is finished", re.DOTALL)
+        )
+    page.get_by_role("button", name="tokens and answer of r0").click()
+    expect(page.locator("article .answer")).to_have_text("This")  # six letters, two of them blank
+
+
+def is_back(page):
+    expect(page.get_by_text("the run is back as it was saved: 3 finished steps")).to_be_visible()
+    expect(page.locator(NOW)).to_have_text(re.compile("Step 2 is over"))
+    expect(page.locator("article", has_text="r0")).to_contain_text("Hello")
+
+
+def test_after_kill_9_a_reload_brings_the_run_back_and_it_goes_on(page, chromium, tmp_path):
+    with serving(tmp_path) as server:
+        three_steps(page, server)
+        server.kill()
+        server.start()
+        page.reload()
+        is_back(page)
+        goes_on_to_its_end(page)
+
+
+def test_a_page_that_lost_its_server_finds_its_run_on_the_next_without_a_reload(page, tmp_path):
+    with serving(tmp_path) as server:
+        three_steps(page, server)
+        server.kill()
+        server.start()
+        is_back(page)
+        goes_on_to_its_end(page)
+
+
+def test_a_connection_that_was_lost_for_a_while_costs_nothing(page, tmp_path):
+    with serving(tmp_path) as server:
+        three_steps(page, server)
+        server.process.send_signal(signal.SIGSTOP)
+        page.context.set_offline(True)
+        page.wait_for_timeout(1_000)
+        server.process.send_signal(signal.SIGCONT)
+        page.context.set_offline(False)
+        goes_on_to_its_end(page)
+
+
+def test_a_run_that_is_gone_is_said_to_be_gone(page, tmp_path):
+    with serving(tmp_path) as server:
+        three_steps(page, server)
+        for file in (tmp_path / "runs").iterdir():
+            file.unlink()
+        page.reload()
+        expect(page.get_by_text("names a saved run that is not here any more")).to_be_visible()
+        expect(page.locator("article")).to_have_count(0)
+        page.wait_for_url(re.compile(r"\?example=own$"))
+
+
+def test_a_full_server_says_so(page, chromium, tmp_path):
+    with serving(tmp_path, SESSIONS=1) as server:
+        page.goto(server.url)
+        expect(page.get_by_role("group", name="Time")).to_be_visible()
+        other = chromium.new_context().new_page()
+        other.goto(server.url)
+        expect(other.get_by_text("all places are taken")).to_have_count(0)
+        expect(
+            other.get_by_text("serves 1 visitor at a time, and somebody is here")
+        ).to_be_visible()
+        expect(other.get_by_role("group", name="Time")).to_have_count(0)
+        page.close()
+        other.wait_for_timeout(1_000)
+        other.reload()
+        expect(other.get_by_role("group", name="Time")).to_be_visible()
+        other.context.close()
