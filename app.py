@@ -8,6 +8,7 @@ import streamlit as st
 from views import session
 from views.components.piece import carry
 from views.pages import allocator, compare, fragmentation, home, inspect, learn, playground, sizing
+from views.text import TAGS
 from views.widgets.language import language
 
 text = session.text()
@@ -35,7 +36,7 @@ pages = [
     st.Page(fragmentation.render, title=text("frag.page"), url_path="fragmentation"),
     opened,
 ]
-carry()
+carry(TAGS[text.language])
 page = st.navigation(pages, position="top")
 if page == first and home.names_a_moment():
     st.switch_page(play, query_params=dict(st.query_params))

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from types import ModuleType
 
 LANGUAGES: tuple[str, ...] = ("en", "ja", "zh")
+TAGS = {"en": "en", "ja": "ja", "zh": "zh-Hans"}  # as a browser knows them: BCP 47
 MAX_LISTED = 8
 MAX_QUOTED = 40
 FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"  # Unicode's bidirectional algorithm, UAX 9

@@ -65,7 +65,7 @@ const setReads = (box, data) => {
   }
   const [title, said] = box.firstElementChild.children;
   say(title, reads.title);
-  [reads.writes, ", ", reads.sentence, "; ", reads.mask].forEach((words, i) => say(said.children[i], words));
+  [reads.writes, reads.comma, reads.sentence, reads.comma, reads.mask].forEach((words, i) => say(said.children[i], words));
   sync(box.children[1], reads.blocks, makeEntry, setEntry(data));
   legend(box, reads.legend);
 };

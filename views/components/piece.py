@@ -107,9 +107,12 @@ PIECES = {name: _register(name) for name in NAMES}
 _CARRIER = st.components.v2.component(f"pagewalk_{CARRIER}", js=_KNOWN_AS + SCRIPT)
 
 
-def carry() -> None:
-    """Send the scripts and styles of all parts. Once on a page, outside of every fragment."""
-    _CARRIER(key=CARRIER, width="content", height="content")
+def carry(tag: str) -> None:
+    """Send the scripts and styles of all parts, and the language's tag, by which a browser breaks lines.
+
+    Once on a page, outside of every fragment.
+    """
+    _CARRIER(key=CARRIER, data=tag, width="content", height="content")
 
 
 def piece(

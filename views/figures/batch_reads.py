@@ -32,6 +32,7 @@ def reads(
             blocks=text.count("reads.blocks", own - first // size + 1),
         ),
         "mask": _mask(state.groups[group_id], first, position, text),
+        "comma": text("list.comma"),
         "writes": text("reads.writes", slot=table[own] * size + position % size),
         "blocks": blocks,
         "own": own,

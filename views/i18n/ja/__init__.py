@@ -16,9 +16,11 @@ One word for one thing:
     hash, extra keys, parent            ハッシュ、追加キー (extra keys)、親
     register a hash, forget it          登録する、失う
     prefix cache, cached                プレフィックスキャッシュ、キャッシュ済み
+    prefix tree                         プレフィックスツリー
     lookup, hit, miss, hit rate         ルックアップ、ヒット、ミス、ヒット率
     evict, eviction                     追い出す、追い出し
     reset the prefix cache              リセットする
+    the documentation's example         公式の例
     request, prompt, answer             リクエスト、プロンプト、応答
     step, sub-step, moment, cursor      ステップ、サブステップ、時点、カーソル
     waiting queue (the line), running   待機キュー (waiting)、実行リスト (running)

@@ -10,7 +10,7 @@ MESSAGES: dict[str, str] = {
     "home.play_about": "小さな言語モデルが目の前で応答します。進めて、戻して、分岐させ、なぜミスしたのかを調べられます。",
     "home.open": "トレースを開く",
     "home.open_about": "Pagewalk が書いたファイルを、途中で切れていても、同じ画面で再現します。比較やサイジングもここから。",
-    "home.picture_about": "vLLM のドキュメントにある例を、エンジンで記録したものです。どのページの図も、こうした記録だけから描かれています。",
+    "home.picture_about": "vLLM の公式ドキュメントの例を、エンジンで記録したものです。どのページの図も、こうした記録だけから描かれています。",
     "home.step": "ステップ {step}",
     "home_word.picture": "エンジンの実行を動画で",
     "home_word.pause": "一時停止",

@@ -4,7 +4,7 @@ MESSAGES: dict[str, str] = {
     "practice.page": "あなたがアロケーター",
     "practice.nav": "アロケーター",
     "practice.seed": "問題 {seed}",
-    "practice.situation": "対象は {request} です。既知 {tokens} トークン、計算済み {computed} トークン、1 ブロック {size} トークン。空きは {free} ブロックです。",
+    "practice.situation": "対象は {request}：既知 {tokens}、計算済み {computed}、1 ブロック {size} トークン。空きは {free} ブロックです。",
     "practice.no_level": "アドレスのレベル「{given}」はありません。レベルは 1 から {last} までです。最初のレベルを表示しています。",
     "practice.no_seed": "アドレスの問題「{given}」は 9 桁以内の数ではありません。別の問題を表示しています。",
     "practice.shown": "これがエンジンの動きです。戻ってもう一度見てから、別の問題に挑戦してください。",

@@ -47,7 +47,7 @@ MESSAGES: dict[str, str] = {
     "block.holders": "保持者",
     "block.nobody": "なし",
     "block.taken_by": "最後に取得",
-    "block.taker": "その論理ブロック {index} として",
+    "block.taker": "論理ブロック {index} として",
     "block.hash": "ハッシュ",
     "block.no_hash": "なし（{size} トークンがすべて決まると付く）",
     "block.parent": "親",

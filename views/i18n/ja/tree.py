@@ -1,8 +1,8 @@
-"""プレフィックス木と、手作業でのハッシュの再計算。"""
+"""プレフィックスツリーと、手作業でのハッシュの再計算。"""
 
 MESSAGES: dict[str, str] = {
     # The prefix trees
-    "tree.title": "プレフィックス木",
+    "tree.title": "プレフィックスツリー",
     "tree.summary": "キャッシュ済みのハッシュ {hashes}、ブロック {blocks}",
     "tree.hint": "ハッシュは、そのブロックと、それより前のすべてを表します。リクエストを選ぶとルックアップをたどり、ハッシュを選ぶと再計算します。",
     "tree.empty": "まだ何もキャッシュされていません。最初の満杯のブロックがここに現れます。",
@@ -33,7 +33,7 @@ MESSAGES: dict[str, str] = {
     "tree.fold_title": "分岐のない {n} ハッシュの並び。うち {cached} がキャッシュ済み。選択すると中が見られます。",
     "tree.branches.other": "{n} 本の枝",
     "tree.hashes.other": "{n} ハッシュ",
-    "tree.rest_title": "木が大きいため描いていません。選択すると、最初の枝を描きます。",
+    "tree.rest_title": "ツリーが大きいため描いていません。選択すると、最初の枝を描きます。",
     "tree.depth": "{first}～{last}",
     "tree.depths": "{n} ハッシュは多すぎて描けないため、連鎖の各位置にある数を示します。選んだリクエストやハッシュは描きます。",
     # A hash by hand
