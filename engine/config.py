@@ -4,13 +4,13 @@ Field names and defaults are those of the workload files (vLLM's own words). A w
 `ConfigError` with a sentence that says what, how much and what to do; an unknown field is an error.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 
-from engine.errors import ConfigError
+from engine.checks import boolean, finite_number, one_of, whole_number
+from engine.errors import ConfigError, reason_of
 
 HASH_ALGOS = ("sha256", "sha256_cbor", "xxhash", "xxhash_cbor")
 POLICIES = ("fcfs", "priority")
@@ -21,62 +21,7 @@ MIN_TEMPERATURE = (
 )
 MAX_NUM_BLOCKS = 4_000_000
 MAX_TOKENS = 2**31 - 1  # of a block, a step or a request: what a 32-bit index can count
-MAX_DIGITS = 40  # of a number that is said again in a sentence
 MAX_PROMPT_CHARACTERS = 50_000  # of a typed prompt: more is refused before it is tokenised
-
-
-def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:
-    """`value` if it is an integer (not a bool, not 1.5) from `low` to `high`, else ConfigError."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigError(f"{name}={value!r} is not a whole number: give one from {low} up")
-    if value < low or (high is not None and value > high):
-        span = f"from {low} up" if high is None else f"from {low} to {high}"
-        given = value if abs(value) < 10**MAX_DIGITS else f"a number of over {MAX_DIGITS} digits"
-        raise ConfigError(f"{name}={given} is out of range: give a whole number {span}")
-    return value
-
-
-def finite_number(name: str, value: object) -> float:
-    """`value` as a float if it is a finite number (not a bool, NaN or infinity)."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ConfigError(f"{name}={value!r} is not a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ConfigError(f"{name}={value!r} is not a finite number")
-    return number
-
-
-def one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ConfigError(f"{name}={value!r} is unknown: choose one of {', '.join(choices)}")
-
-
-def boolean(name: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise ConfigError(f"{name}={value!r} is neither true nor false")
-
-
-def check_token_ids(token_ids: object, vocab_size: int) -> tuple[int, ...]:
-    """`token_ids` as a tuple if it is a list of whole numbers below `vocab_size`, not empty."""
-    if not isinstance(token_ids, list | tuple):
-        raise ConfigError(f"token ids must be a list of whole numbers, not {token_ids!r:.80}")
-    if not token_ids:
-        raise ConfigError("the prompt cannot be empty: give at least one token id")
-    for index, token_id in enumerate(token_ids):
-        if isinstance(token_id, bool) or not isinstance(token_id, int):
-            raise ConfigError(
-                f"token id {token_id!r:.80} at index {index} is not a whole number: "
-                f"give ids from 0 to {vocab_size - 1}"
-            )
-        if not 0 <= token_id < vocab_size:
-            raise ConfigError(
-                f"token id {token_id} at index {index} is outside the vocabulary: "
-                f"give ids from 0 to {vocab_size - 1}"
-            )
-    return tuple(token_ids)
 
 
 class GroupConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,7 +39,13 @@ class GroupConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             if self.type == kind:
                 whole_number(f"kv_groups.{name}", value, 1)
             elif value is not None:
-                raise ConfigError(f"kv_groups.{name} belongs to type {kind!r}, not {self.type!r}")
+                raise ConfigError.of(
+                    "group.field",
+                    "kv_groups.{name} belongs to type {kind!r}, not {given!r}",
+                    name=name,
+                    kind=kind,
+                    given=self.type,
+                )
         if self.block_size is not None:
             whole_number("kv_groups.block_size", self.block_size, 1)
 
@@ -169,7 +120,11 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         one_of("policy", self.policy, POLICIES)
         one_of("hash_algo", self.hash_algo, HASH_ALGOS)
         if self.hash_seed is not None and not isinstance(self.hash_seed, str):
-            raise ConfigError(f"hash_seed={self.hash_seed!r} is not a text: write it in quotes")
+            raise ConfigError.of(
+                "setting.hash_seed",
+                "hash_seed={given} is not a text: write it in quotes",
+                given=repr(self.hash_seed),
+            )
         if self.max_loras is not None:
             whole_number("max_loras", self.max_loras, 1)
         self._check_budget()
@@ -178,27 +133,39 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def _check_budget(self) -> None:
         budget = self.max_num_batched_tokens
         if budget < self.max_num_seqs:
-            raise ConfigError(
-                f"max_num_batched_tokens={budget} is below max_num_seqs={self.max_num_seqs}: "
-                f"raise it to {self.max_num_seqs} or lower max_num_seqs to {budget}"
+            raise ConfigError.of(
+                "setting.budget_below_seqs",
+                "max_num_batched_tokens={budget} is below max_num_seqs={seqs}: "
+                "raise it to {seqs} or lower max_num_seqs to {budget}",
+                budget=budget,
+                seqs=self.max_num_seqs,
             )
         if not self.enable_chunked_prefill and budget < self.max_model_len:
-            raise ConfigError(
-                f"without chunked prefill max_num_batched_tokens={budget} must reach "
-                f"max_model_len={self.max_model_len}: raise it or turn chunked prefill on"
+            raise ConfigError.of(
+                "setting.budget_below_length",
+                "without chunked prefill max_num_batched_tokens={budget} must reach "
+                "max_model_len={length}: raise it or turn chunked prefill on",
+                budget=budget,
+                length=self.max_model_len,
             )
 
     def _check_groups(self) -> None:
         if self.kv_groups is None:
             return
         if not self.kv_groups:
-            raise ConfigError("kv_groups is empty: name at least one group, or leave it out")
+            raise ConfigError.of(
+                "group.none", "kv_groups is empty: name at least one group, or leave it out"
+            )
         for group in self.kv_groups:
             size = group.block_size or self.block_size
             if size % self.block_size:
-                raise ConfigError(
-                    f"kv_groups.block_size={size} is no multiple of block_size={self.block_size}, "
-                    f"in which hashes are made: use {self.block_size * (size // self.block_size + 1)}"
+                raise ConfigError.of(
+                    "group.no_multiple",
+                    "kv_groups.block_size={given} is no multiple of block_size={size}, "
+                    "in which hashes are made: use {next}",
+                    given=size,
+                    size=self.block_size,
+                    next=self.block_size * (size // self.block_size + 1),
                 )
 
     @property
@@ -216,7 +183,9 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         try:
             return msgspec.convert(mapping, cls)
         except msgspec.ValidationError as error:
-            raise ConfigError(f"settings: {error}") from error
+            raise ConfigError.of(
+                "setting.refused", "settings: {reason}", reason=reason_of(error)
+            ) from error
 
     def to_mapping(self) -> dict[str, Any]:
         """JSON-like data that `from_mapping` turns back into an equal config. What later versions
@@ -244,22 +213,30 @@ class SamplingParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         whole_number("max_tokens", self.max_tokens, 1)
         temperature = finite_number("temperature", self.temperature)
         if temperature < 0:
-            raise ConfigError(
-                f"temperature={self.temperature} is negative: 0 is greedy, 1 is neutral"
+            raise ConfigError.of(
+                "sampling.temperature",
+                "temperature={given} is negative: 0 is greedy, 1 is neutral",
+                given=self.temperature,
             )
         if 0 < temperature < MIN_TEMPERATURE:
             msgspec.structs.force_setattr(self, "temperature", MIN_TEMPERATURE)
         whole_number("top_k", self.top_k, 0)
         if not 0 < finite_number("top_p", self.top_p) <= 1:
-            raise ConfigError(
-                f"top_p={self.top_p} is out of range: it must be above 0 and at most 1"
+            raise ConfigError.of(
+                "sampling.top_p",
+                "top_p={given} is out of range: it must be above 0 and at most 1",
+                given=self.top_p,
             )
         whole_number("seed", self.seed, 0, 2**63 - 1)
         boolean("ignore_eos", self.ignore_eos)
         if not isinstance(self.stop, tuple) or not all(
             isinstance(stop, str) and stop for stop in self.stop
         ):
-            raise ConfigError(f"stop={self.stop!r}: stop strings must be texts that are not empty")
+            raise ConfigError.of(
+                "sampling.stop",
+                "stop={given}: stop strings must be texts that are not empty",
+                given=repr(self.stop),
+            )
 
 
 AbortPhase = Literal["before", "mid"]

@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from engine.config import EngineConfig, SamplingParams, check_token_ids, whole_number
+from engine.checks import check_token_ids, whole_number
+from engine.config import EngineConfig, SamplingParams
 from engine.core.admission import check_admissible
 from engine.core.block_hash import BlockHasher
 from engine.core.kv_cache_spec import cdiv
@@ -21,7 +22,7 @@ from engine.core.request import BlockTables, Request
 from engine.core.scheduler import Scheduler
 from engine.core.snapshot import snapshot
 from engine.core.stats import PrefixCacheStats
-from engine.errors import ConfigError
+from engine.errors import ConfigError, Sentence
 from engine.replay import replay
 from engine.trace.events import (
     CacheReset,
@@ -130,7 +131,9 @@ class Engine:
         """
         sampling = sampling or SamplingParams()
         if request_id in self.scheduler.requests:
-            raise ConfigError(f"request id {request_id!r} is taken: choose another")
+            raise ConfigError.of(
+                "request.taken", "request id {id!r} is taken: choose another", id=request_id
+            )
         whole_number("priority", priority, -(2**31), 2**31)
         check_token_ids(list(prompt_token_ids), self.runner.vocab_size)
         self.check_prompt(len(prompt_token_ids), sampling.max_tokens)
@@ -175,7 +178,11 @@ class Engine:
     def change_setting(self, name: str, value: int) -> None:
         """Change one of CHANGEABLE_SETTINGS between two steps."""
         if name not in CHANGEABLE_SETTINGS:
-            raise ConfigError(f"{name} cannot change during a run: begin a new one with it")
+            raise ConfigError.of(
+                "setting.fixed",
+                "{name} cannot change during a run: begin a new one with it",
+                name=name,
+            )
         changed = {**self.config.to_mapping(), name: value}
         self.config = EngineConfig.from_mapping(changed)
         setattr(self.scheduler, name, value)
@@ -253,12 +260,19 @@ class Engine:
         needed = cdiv(head.num_tokens, size)
         usable = self.config.num_blocks - 1
         num_behind = len(self.scheduler.waiting) - 1
-        behind = f", and {num_behind} more wait behind it" if num_behind else ""
-        return (
-            f"nothing can run any more: {head.request_id} stands at the head of the waiting queue "
-            f"with {head.num_tokens} tokens, which need {needed} blocks or more while the pool has "
-            f"{usable}{behind}; vLLM 0.17.1 waits like this for ever. Abort {head.request_id}, or "
-            f"begin a run with more blocks."
+        behind = ""
+        if num_behind:
+            behind = Sentence.of("stuck.behind", ", and {n} more wait behind it", n=num_behind)
+        return Sentence.of(
+            "stuck.head",
+            "nothing can run any more: {request} stands at the head of the waiting queue with "
+            "{tokens} tokens, which need {needed} blocks or more while the pool has {usable}{behind}; "
+            "vLLM 0.17.1 waits like this for ever. Abort {request}, or begin a run with more blocks.",
+            request=head.request_id,
+            tokens=head.num_tokens,
+            needed=needed,
+            usable=usable,
+            behind=behind,
         )
 
     # Replay -----------------------------------------------------------------------------------

@@ -40,9 +40,11 @@ def _repeat_step(engine: "Engine", events: Sequence[Event]) -> None:
     redo_inputs(engine, events, "mid")
     engine.update(end_step=False)
     if {output.request_id: output.token_ids for output in engine.outputs} != recorded:
-        raise TraceError(
-            f"step {engine.step_index} does not repeat itself: other requests or tokens came out "
-            f"than were recorded"
+        raise TraceError.of(
+            "replay.differs",
+            "step {step} does not repeat itself: other requests or tokens came out than were "
+            "recorded",
+            step=engine.step_index,
         )
     for event in events:
         if isinstance(event, DraftsSet):

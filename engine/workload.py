@@ -13,7 +13,7 @@ from engine.config import EngineConfig, SamplingParams
 from engine.core.output import ModelOutput, SchedulerOutput
 from engine.core.request import BlockTables, SampledTokens
 from engine.engine import Engine
-from engine.errors import ConfigError
+from engine.errors import ConfigError, reason_of
 from engine.trace.events import Emit, ignore
 
 WRONG_DRAFT_OFFSET = 7  # a wrong draft is the right token plus this
@@ -70,7 +70,9 @@ def parse_workload(content: bytes | str | Mapping[str, Any]) -> Workload:
             return msgspec.convert(content, Workload)
         return msgspec.json.decode(content, type=Workload)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"not a workload: {error}") from error
+        raise ConfigError.of(
+            "workload.refused", "not a workload: {reason}", reason=reason_of(error)
+        ) from error
 
 
 def read_workload(path: str | Path) -> Workload:

@@ -44,7 +44,12 @@ def run_changed(loaded: LoadedLesson, scenario: str, change: Change) -> Trace:
     whole = whole_scenario(loaded.lesson, scenario)
     config: dict[str, Any] = {**whole.config, **change.settings}
     if config.get("num_blocks", 0) > MAX_BLOCKS:
-        raise ConfigError(f"num_blocks={config['num_blocks']}: a lesson shows at most {MAX_BLOCKS}")
+        raise ConfigError.of(
+            "lesson.num_blocks",
+            "num_blocks={given}: a lesson shows at most {most}",
+            given=config["num_blocks"],
+            most=MAX_BLOCKS,
+        )
     requests = tuple(_changed(each, change) for each in whole.requests)
     own = msgspec.structs.replace(whole, config=config, requests=requests)
     others = [each for each in loaded.lesson.scenarios if each.name != scenario]
@@ -64,12 +69,23 @@ def _changed(request: Request, change: Change) -> Request:
 
 def _check_size(workload: Workload) -> None:
     for request in workload.requests:
-        for name, token_ids in (("prompt", request.prompt), ("answer", request.output)):
-            if not token_ids:
-                raise LessonError(f"the {name} of {request.id} is empty: write at least one letter")
+        if not request.prompt:
+            raise LessonError.of(
+                "lesson.no_prompt",
+                "the prompt of {request} is empty: write at least one letter",
+                request=request.id,
+            )
+        if not request.output:
+            raise LessonError.of(
+                "lesson.no_answer",
+                "the answer of {request} is empty: write at least one letter",
+                request=request.id,
+            )
     num_tokens = sum(len(each.prompt) + len(each.output) for each in workload.requests)
     if num_tokens > MAX_TOKENS:
-        raise ConfigError(
-            f"the texts have {num_tokens} tokens together, and a lesson shows at most {MAX_TOKENS}: "
-            f"shorten them"
+        raise ConfigError.of(
+            "lesson.too_long",
+            "the texts have {n} tokens together, and a lesson shows at most {most}: shorten them",
+            n=num_tokens,
+            most=MAX_TOKENS,
         )

@@ -80,7 +80,9 @@ class Check(NamedTuple):
         try:
             found = CHECKS[self.name](trace, **self.arguments)
         except FactError as error:
-            raise FactError(f"{self.name}: {error}") from error
+            raise FactError.of(
+                "fact.check", "{check}: {reason}", check=self.name, reason=error.sentence
+            ) from error
         return found == self.equals[0] if self.equals else found
 
 

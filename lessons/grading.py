@@ -29,7 +29,11 @@ def answer_of(lesson: Lesson, name: str, traces: Mapping[str, Trace]) -> Value:
     if prediction.kind == "choice":
         names = [option for option, value in prediction.options.items() if _same(value, found)]
         if not names:
-            raise FactError(f"none of the options fits this run, in which the answer is {found}")
+            raise FactError.of(
+                "fact.no_option",
+                "none of the options fits this run, in which the answer is {answer}",
+                answer=str(found),
+            )
         return names[0]
     return _in_unit(found, prediction)
 

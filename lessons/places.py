@@ -13,6 +13,7 @@ after last BlocksFreed about r0 in step 4
 
 import re
 
+from engine.errors import Sentence
 from engine.trace import events
 from engine.trace.events import Event
 from engine.trace.state import Cursor
@@ -60,14 +61,24 @@ def find_place(trace: Trace, text: str) -> Cursor:
     if found := _SUB_STEP.fullmatch(text):
         step, sub_step = int(found[1]), int(found[2])
         if step >= trace.num_steps or sub_step > trace.num_sub_steps(step):
-            raise FactError(f"this run has no step {step} with {sub_step} sub-steps")
+            raise FactError.of(
+                "fact.no_sub_step",
+                "this run has no step {step} with {sub_step} sub-steps",
+                step=step,
+                sub_step=sub_step,
+            )
         return Cursor(step, sub_step)
     return _of_event(trace, text)
 
 
 def _of_step(trace: Trace, which: str, step: int) -> Cursor:
     if step >= trace.num_steps:
-        raise FactError(f"this run has no step {step}: it ends with step {trace.num_steps - 1}")
+        raise FactError.of(
+            "fact.ends_before",
+            "this run has no step {step}: it ends with step {last}",
+            step=step,
+            last=trace.num_steps - 1,
+        )
     if which == "start":
         return Cursor(step, 0)
     return trace.after_schedule(step) if which == "after_schedule" else trace.after_update(step)
@@ -83,6 +94,13 @@ def _of_event(trace: Trace, text: str) -> Cursor:
     ]
     index = ORDINALS[ordinal]
     if index >= len(places) or not places:
-        about = f" about {request}" if request else ""
-        raise FactError(f"this run has {len(places)} {kind}{about}, and the {ordinal} is asked for")
+        about = Sentence.of("fact.about", " about {request}", request=request) if request else ""
+        raise FactError.of(
+            "fact.few_events",
+            "this run has {n} {kind}{about}, and the {ordinal} is asked for",
+            n=len(places),
+            kind=kind,
+            about=about,
+            ordinal=ordinal,
+        )
     return trace.cursor_at(places[index] - (when == "before"))

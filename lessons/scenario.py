@@ -62,7 +62,9 @@ def script_of(lesson: Lesson, name: str, folder: Path) -> Script:
             return Script(_from_file(folder, scenario), vocabulary)
         return Script(parse_workload(_mapping(folder, scenario, vocabulary)), vocabulary)
     except ConfigError as error:
-        raise LessonError(f"{place}: {error}") from error
+        raise LessonError.of(
+            "lesson.scenario", "{place}: {reason}", place=place, reason=error.sentence
+        ) from error
 
 
 def _from_file(folder: Path, scenario: Scenario) -> Workload:

@@ -14,7 +14,7 @@ class Room(NamedTuple):
     not_stdlib: tuple[str, ...] = ()
 
 
-SETTINGS = ("engine.config", "engine.errors")
+SETTINGS = ("engine.config", "engine.checks", "engine.errors")
 TEXTS = ("views.theme", "views.text")
 SIZING_CORE = ("engine.core.sizing", "engine.core.kv_cache_spec")
 PURE_CORE = (*SIZING_CORE, "engine.core.block_hash")
@@ -93,7 +93,8 @@ BEHIND_PAGES = Room(
 # Module or package -> what it may import. The longest name that covers a module decides.
 ROOMS: dict[str, Room] = {
     "engine.errors": Room(),
-    "engine.config": Room(ours=("engine.errors",), packages=("msgspec",)),
+    "engine.checks": Room(ours=("engine.errors",)),
+    "engine.config": Room(ours=("engine.checks", "engine.errors"), packages=("msgspec",)),
     "engine.trace": Room(ours=("engine.trace", "engine.errors"), packages=("msgspec",)),
     "engine.core": CORE,
     "engine.core.block_hash": CORE._replace(packages=("cbor2", "xxhash")),
@@ -140,7 +141,7 @@ ROOMS: dict[str, Room] = {
     ),
     "views.__main__": Room(ours=("views.limits", *SETTINGS), packages=("streamlit",)),
     "views.theme": Room(),
-    "views.text": Room(ours=("views.i18n",)),
+    "views.text": Room(ours=("views.i18n", "engine.errors")),
     "views.i18n": Room(ours=("views.i18n",)),
     "views.figures": Room(
         ours=(
@@ -156,6 +157,11 @@ ROOMS: dict[str, Room] = {
     **dict.fromkeys(
         ("views.figures.lesson", "views.figures.practice", "views.figures.syllabus"),
         Room(ours=("views.figures", "lessons", "engine.trace", *TEXTS)),
+    ),
+    # How a kernel cuts its work is asked of what launches it.
+    **dict.fromkeys(
+        ("views.figures.kernel", "views.figures.kernel_walk"),
+        Room(ours=("views.figures", "engine.trace", "engine.runner.attention.tiling", *TEXTS)),
     ),
     # A hash is recomputed from its inputs by the engine's own pure functions.
     "views.figures.hash_inputs": Room(

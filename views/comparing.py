@@ -49,7 +49,7 @@ def half(material: Material, typed: Setting, start: Setting, text: Text) -> Half
     try:
         played = _played(workload, material.names, config)
     except ConfigError as error:  # a request that these settings can never serve
-        return Half(setting, errors={"num_blocks": str(error)})
+        return Half(setting, errors={"num_blocks": text.error(error)})
     return Half(setting, played.trace, {}, played.stuck_reason, played.is_cut)
 
 
@@ -76,7 +76,7 @@ def _config(
         try:
             values[name] = _value(name, typed or "", base, text)
         except ConfigError as error:
-            errors[name] = str(error)
+            errors[name] = text.error(error)
     values.pop("order", None)
     if errors:
         return None, errors
@@ -84,7 +84,7 @@ def _config(
         return msgspec.structs.replace(base, **values), {}
     except ConfigError as error:
         changed = [name for name in NUMBERS if values[name] != getattr(base, name)]
-        return None, {_blamed(str(error), changed): str(error)}
+        return None, {_blamed(str(error), changed): text.error(error)}
 
 
 def _value(name: str, typed: str, base: EngineConfig, text: Text) -> Any:

@@ -62,7 +62,7 @@ class Loader:
             return None
         error = future.exception()
         if error is None or isinstance(error, PagewalkError):
-            return None if error is None else str(error)
+            return None if error is None else error.sentence
         return f"{type(error).__name__}: {error}"
 
     @property

@@ -88,14 +88,14 @@ def open_upload(upload: Upload, text: Text) -> OpenedRun:
     try:
         trace, config = _complete(opened.trace), opened.config
     except ConfigError as error:
-        raise SourceError(text("inspect.settings", problem=error)) from error
+        raise SourceError(text("inspect.settings", problem=text.error(error))) from error
     if config.num_blocks > MAX_DRAWN_BLOCKS:
         raise SourceError(
             text("inspect.too_many_blocks", n=config.num_blocks, most=MAX_DRAWN_BLOCKS)
         )
     problem = opened.problem
     if upload.is_cut:
-        problem = text("inspect.cut", size=upload.num_bytes, problem=problem or "")
+        problem = text("inspect.cut", size=upload.num_bytes, problem=text.said(problem or ""))
     return OpenedRun(trace, config, name=upload.name, problem=problem)
 
 
@@ -125,7 +125,7 @@ def _replayed(upload: Upload, text: Text) -> OpenedRun:
         for _ in ScriptedRun(workload, emit=trace.append).run():
             pass
     except ConfigError as error:
-        raise SourceError(text("inspect.settings", problem=error)) from error
+        raise SourceError(text("inspect.settings", problem=text.error(error))) from error
     remark = text(
         "inspect.mooncake",
         run=len(workload.requests),
@@ -137,7 +137,7 @@ def _replayed(upload: Upload, text: Text) -> OpenedRun:
     )
     problem = None
     if found.problem:
-        problem = text("inspect.rows_refused", problem=found.problem)
+        problem = text("inspect.rows_refused", problem=text.said(found.problem))
     return OpenedRun(trace, workload.config, name=upload.name, problem=problem, remark=remark)
 
 

@@ -188,7 +188,7 @@ class Run:
         try:
             self.live.check_prompt(num_tokens, draft.sampling(text).max_tokens)
         except ConfigError as error:
-            return str(error)
+            return text.error(error)
         return ""
 
     @property

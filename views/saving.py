@@ -95,7 +95,7 @@ class Brought(NamedTuple):
         """What the page says about it."""
         said = [text.count("saved.back", num_finished_steps(self.run.trace))]
         if self.saved.problem is not None:
-            said.append(text("saved.in_part", reason=self.saved.problem))
+            said.append(text("saved.in_part", reason=text.said(self.saved.problem)))
         return text.told(said)
 
 
@@ -107,7 +107,7 @@ def bring_back(runs: SavedRuns, run_id: object, text: Text) -> Brought:
     except RunNotFoundError as error:
         raise SourceError(text("saved.gone")) from error
     except SourceError as error:
-        raise SourceError(text("saved.damaged", reason=error)) from error
+        raise SourceError(text("saved.damaged", reason=text.error(error))) from error
     example = saved.about.example if saved.about.example in EXAMPLES else OWN
     origin = _origin(saved.about.origin)
     if not EXAMPLES[example].needs_model:

@@ -196,7 +196,7 @@ def settle() -> bool:
             refused = sent if isinstance(sent, Restart) else Restart({}, prompts)
             has_way_out = error.code == "oversized" and what not in ("branched", "added_here")
             chosen.refused = refused if has_way_out else None
-            chosen.say("error", str(error))
+            chosen.say("error", error.sentence)
             changed = True
     return changed
 

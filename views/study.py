@@ -150,10 +150,10 @@ class Study:
             value = self._value(given, self.prediction, text)
             found = grade(self.loaded.lesson, self.question, value, self.traces)
         except FactError as error:
-            self.complaint = text("learn.no_answer", reason=str(error))
+            self.complaint = text("learn.no_answer", reason=text.error(error))
             return
         except PagewalkError as error:
-            self.typed, self.complaint = str(given), str(error)
+            self.typed, self.complaint = str(given), text.error(error)
             return
         self.answers[self.question] = found
         self._go_on_looking()
@@ -205,7 +205,7 @@ class Study:
                 self.loaded, self.scenario, Change(settings, *texts)
             )
         except PagewalkError as error:
-            self.change_complaint = str(error)
+            self.change_complaint = text.error(error)
             return
         self.answers.pop(self.question or "", None)
         self.motion = None

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable
 from types import ModuleType
 
+from engine.errors import PagewalkError, Sentence
+
 LANGUAGES: tuple[str, ...] = ("en", "ja", "zh")
 TAGS = {"en": "en", "ja": "ja", "zh": "zh-Hans"}  # as a browser knows them: BCP 47
 MAX_LISTED = 8
@@ -36,6 +38,22 @@ class Text:
     def named(self, family: str, name: str) -> str:
         """The word of a family of keys, chosen by a name from the trace (a status, a reason)."""
         return self.messages[f"{family}.{name}"]
+
+    def said(self, sentence: str) -> str:
+        """What the engine says, in this language; in its own English where there is nothing else."""
+        if not isinstance(sentence, Sentence):
+            return sentence
+        template = self.messages.get(f"error.{sentence.code}", sentence.template)
+        return template.format(
+            **{
+                name: self.said(value) if isinstance(value, str) else value
+                for name, value in sentence.values.items()
+            }
+        )
+
+    def error(self, error: PagewalkError) -> str:
+        """What went wrong, in this language."""
+        return self.said(error.sentence)
 
     def ids(self, numbers: Iterable[int]) -> str:
         """`1, 2, 3`; a long list keeps its ends."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from engine.config import EngineConfig
 from engine.core.kv_cache_spec import KVCacheSpec, cdiv
-from engine.errors import ConfigError
+from engine.errors import ConfigError, Sentence
 
 
 def check_admissible(
@@ -17,23 +17,37 @@ def check_admissible(
     """
     limit = config.max_model_len
     if num_prompt_tokens >= limit:
-        raise ConfigError(
-            f"the prompt has {num_prompt_tokens} tokens, but max_model_len={limit} leaves room "
-            f"for {limit - 1} and one answer: shorten it or raise max_model_len"
+        raise ConfigError.of(
+            "prompt.too_many_tokens",
+            "the prompt has {tokens} tokens, but max_model_len={limit} leaves room for {most} and "
+            "one answer: shorten it or raise max_model_len",
+            tokens=num_prompt_tokens,
+            limit=limit,
+            most=limit - 1,
         )
     if not config.refuse_oversized:
         return
     needed = num_blocks_ever_held(config, specs, num_prompt_tokens + max_tokens)
     usable = config.num_blocks - 1
     if needed > usable:
-        is_capped = num_prompt_tokens + max_tokens > limit
-        capped = f", capped by max_model_len={limit}," if is_capped else ""
-        raise ConfigError(
-            f"{num_prompt_tokens} prompt tokens and up to {max_tokens} new ones{capped} need {needed} "
-            f"blocks of {config.block_size} tokens, but the pool has {usable}: raise num_blocks "
-            f"to {needed + 1}, lower max_tokens, or shorten the prompt (vLLM would preempt the "
-            f"request and let it wait for ever)",
-            code="oversized",
+        capped = ""
+        if num_prompt_tokens + max_tokens > limit:
+            capped = Sentence.of(
+                "oversized.capped", ", capped by max_model_len={limit},", limit=limit
+            )
+        raise ConfigError.of(
+            "oversized",
+            "{tokens} prompt tokens and up to {max_tokens} new ones{capped} need {needed} blocks of "
+            "{size} tokens, but the pool has {usable}: raise num_blocks to {enough}, lower "
+            "max_tokens, or shorten the prompt (vLLM would preempt the request and let it wait for "
+            "ever)",
+            tokens=num_prompt_tokens,
+            max_tokens=max_tokens,
+            capped=capped,
+            needed=needed,
+            size=config.block_size,
+            usable=usable,
+            enough=needed + 1,
         )
 
 

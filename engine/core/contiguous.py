@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from engine.config import whole_number
+from engine.checks import whole_number
 
 
 class Life(NamedTuple):

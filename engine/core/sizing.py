@@ -8,7 +8,8 @@ vLLM 0.17.1: v1/core/kv_cache_utils.py get_kv_cache_configs
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.config import EngineConfig, whole_number
+from engine.checks import whole_number
+from engine.config import EngineConfig
 from engine.core.kv_cache_spec import KVCacheSpec, cdiv
 from engine.errors import ConfigError
 

@@ -15,11 +15,15 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
-from engine.errors import SourceError
+from engine.errors import Sentence, SourceError
 from engine.runner.model_folder import Progress, build_once, models_root
 
 CONVERSION = "1"  # raise it when converted folders of before are no longer right
 READ_ERRORS = (OSError, ValueError, KeyError, IndexError, TypeError, ImportError, RuntimeError)
+READING = Sentence.of("loading.gguf", "reading the GGUF file")
+DEQUANTISING = Sentence.of("loading.dequantising", "dequantising the weights")
+TOKENIZER = Sentence.of("loading.tokenizer", "reading the tokenizer")
+WRITING = Sentence.of("loading.writing", "writing the converted model")
 
 
 def converted_folder(
@@ -43,30 +47,33 @@ def file_identity(gguf: Path) -> str:
 def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
     try:
         model = _read_model(gguf, progress)
-        progress("reading the tokenizer", 0.6)
+        progress(TOKENIZER, 0.6)
         tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
     except READ_ERRORS as error:
-        raise SourceError(
-            f"{gguf} cannot be read as a GGUF model ({type(error).__name__}: {error}): "
-            "give a complete GGUF file of an architecture that transformers knows"
+        raise SourceError.of(
+            "model.gguf",
+            "{path} cannot be read as a GGUF model ({reason}): give a complete GGUF file of an "
+            "architecture that transformers knows",
+            path=gguf,
+            reason=f"{type(error).__name__}: {error}",
         ) from error
-    progress("writing the converted model", 0.8)
+    progress(WRITING, 0.8)
     tokenizer.save_pretrained(folder)
     _correct_pre_tokenizer(gguf, folder)
     model.save_pretrained(folder)
-    progress("writing the converted model", 1.0)
+    progress(WRITING, 1.0)
 
 
 def _read_model(gguf: Path, progress: Progress) -> Any:
     """The model in float32. Tensor by tensor, because `from_pretrained` wants accelerate here."""
-    progress("reading the GGUF file", 0.0)
+    progress(READING, 0.0)
     config = AutoConfig.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
     config._name_or_path = ""
     with torch.device("meta"):
         names = AutoModelForCausalLM.from_config(config)
-    progress("dequantising the weights", 0.2)
+    progress(DEQUANTISING, 0.2)
     checkpoint = load_gguf_checkpoint(str(gguf), return_tensors=True, model_to_load=names)
-    progress("dequantising the weights", 0.5)
+    progress(DEQUANTISING, 0.5)
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     loaded = model.load_state_dict(checkpoint["tensors"], strict=False)
     model.tie_weights()

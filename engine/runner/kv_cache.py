@@ -77,9 +77,13 @@ def allocate_kv_cache(
         return [torch.zeros(shape, dtype=dtype, device=device) for _ in range(layout.num_tensors)]
     except (RuntimeError, MemoryError) as error:  # torch's out-of-memory errors are RuntimeErrors
         num_bytes = layout.num_tensors * torch.Size(shape).numel() * dtype.itemsize
-        raise ConfigError(
-            f"num_blocks={layout.num_blocks} needs {num_bytes} bytes for the KV cache, more than "
-            f"{device} has: lower num_blocks or block_size"
+        raise ConfigError.of(
+            "live.no_memory",
+            "num_blocks={num} needs {num_bytes} bytes for the KV cache, more than {device} has: "
+            "lower num_blocks or block_size",
+            num=layout.num_blocks,
+            num_bytes=num_bytes,
+            device=str(device),
         ) from error
 
 

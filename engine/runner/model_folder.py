@@ -47,9 +47,12 @@ def build_once(folder: Path, stamp: dict[str, str], build: Callable[[Path], None
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     except OSError as error:
-        raise SourceError(
-            f"the model folder {folder.parent} cannot be written ({error.strerror}): "
-            f"name another one in {MODELS_VARIABLE}"
+        raise SourceError.of(
+            "model.folder",
+            "the model folder {folder} cannot be written ({reason}): name another one in {variable}",
+            folder=folder.parent,
+            reason=error.strerror,
+            variable=MODELS_VARIABLE,
         ) from error
     try:
         build(temporary)
@@ -57,8 +60,11 @@ def build_once(folder: Path, stamp: dict[str, str], build: Callable[[Path], None
         (temporary / STAMP).write_text(json.dumps(stamp), encoding="utf-8")
         _move_into_place(temporary, folder, stamp)
     except OSError as error:
-        raise SourceError(
-            f"the model could not be written to {folder}: {error}; is the disk full?"
+        raise SourceError.of(
+            "model.not_written",
+            "the model could not be written to {folder}: {reason}; is the disk full?",
+            folder=folder,
+            reason=str(error),
         ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -15,7 +15,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
-from engine.errors import ConfigError, PagewalkError, SourceError
+from engine.errors import ConfigError, PagewalkError, Sentence, SourceError
 from engine.runner import default_model
 from engine.runner.architecture import ask_stock, check_config, try_attention
 from engine.runner.attention.backend import choose_backend
@@ -28,6 +28,11 @@ from engine.runner.one_row import OneRowModel, one_row_model
 from engine.runner.packed_linear import TORCH, kernel_for, pack_linears
 from engine.runner.placement import choose_device, choose_dtype, set_threads
 from engine.runner.tokenizer import Tokenizer
+
+LOADING = Sentence.of("loading.loading", "loading the model")
+FOUR_BIT_WEIGHTS = Sentence.of("loading.four_bit", "reading the 4-bit weights")
+CHECKING = Sentence.of("loading.checking", "checking the model")
+READY = Sentence.of("loading.ready", "ready")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +91,7 @@ def load_model(
     with huge_pages_for_new_memory() if chosen_device.type == "cpu" else nullcontext():
         with _quiet_transformers():
             place, name = _find(model, progress)
-            progress("loading the model", 0.0)
+            progress(LOADING, 0.0)
             try:
                 config, stock, pretrained = _read(place, chosen_dtype, progress)
                 stock = stock.to(chosen_device)
@@ -96,9 +101,9 @@ def load_model(
                 if isinstance(error, PagewalkError):
                     raise
                 raise SourceError(_why_not(place, name, error)) from error
-        progress("checking the model", 0.8)
+        progress(CHECKING, 0.8)
         loaded = assemble(stock, pretrained, name=name, config=config)
-    progress("ready", 1.0)
+    progress(READY, 1.0)
     return loaded
 
 
@@ -155,7 +160,7 @@ def _replace_linears(stock: Any) -> str:
 
 def _keep_four_bit(stock: Any, model: str | None, name: str, progress: Progress) -> None:
     """ConfigError if the model comes from no GGUF, or from one without 4-bit weights."""
-    progress("reading the 4-bit weights", 0.5)
+    progress(FOUR_BIT_WEIGHTS, 0.5)
     num_kept = 0
     if model is None:
         num_kept = keep_stored_weights(stock, default_model.checked_gguf(say_nothing))
@@ -209,14 +214,19 @@ def _read(place: str, dtype: torch.dtype, progress: Progress) -> tuple[Any, Any,
     config = AutoConfig.from_pretrained(place)
     check_config(config)
     pretrained = AutoTokenizer.from_pretrained(place)
-    progress("loading the model", 0.2)
+    progress(LOADING, 0.2)
     return config, AutoModelForCausalLM.from_pretrained(place, dtype=dtype), pretrained
 
 
 def _why_not(place: str, name: str, error: Exception) -> str:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
     if Path(place).is_dir():
-        return f"the model in {place} cannot be loaded ({reason}): is the folder complete?"
+        return Sentence.of(
+            "model.not_loaded",
+            "the model in {folder} cannot be loaded ({reason}): is the folder complete?",
+            folder=place,
+            reason=reason,
+        )
     return (
         f"the model {name} cannot be had from the hub ({reason}): "
         "check its name and the network, or give a local folder or a .gguf file"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from engine.config import check_token_ids
+from engine.checks import check_token_ids, one_of
 from engine.errors import ConfigError
 from engine.runner.token_bytes import missing_bytes, vocabulary_bytes
 
@@ -67,8 +67,7 @@ class Tokenizer:
         In chat mode the template's own control tokens are always read; `allow_special` is about
         those that the user typed.
         """
-        if mode not in MODES:
-            raise ConfigError(f"mode={mode!r} is unknown: choose one of {', '.join(MODES)}")
+        one_of("mode", mode, MODES)
         _check_text(text, self._missing_bytes)
         if mode == "raw":
             return self._tokenized(self._encode_raw(text, allow_special))
@@ -93,16 +92,24 @@ class Tokenizer:
 
     def _encode_raw(self, text: str, allow_special: bool) -> list[int]:
         if not text:
-            raise ConfigError("the prompt cannot be empty: type at least one character")
+            raise ConfigError.of(
+                "prompt.empty", "the prompt cannot be empty: type at least one character"
+            )
         backend = self._reads_special if allow_special else self._takes_as_text
         token_ids: list[int] = backend.encode(text).ids
         if not token_ids:
-            raise ConfigError(f"the prompt {text!r} cannot be empty: no token is left of it")
+            raise ConfigError.of(
+                "prompt.no_token",
+                "the prompt {text!r} cannot be empty: no token is left of it",
+                text=text,
+            )
         return token_ids
 
     def _encode_chat(self, text: str, allow_special: bool) -> list[int]:
         if not self.has_chat_template:
-            raise ConfigError("this model has no chat template: send the prompt in raw mode")
+            raise ConfigError.of(
+                "prompt.no_template", "this model has no chat template: send the prompt in raw mode"
+            )
         rendered = self._render(text)
         token_ids: list[int] = self._encode_rendered(rendered).ids
         if allow_special or self._num_special(token_ids) == self._num_template_special:
@@ -122,9 +129,10 @@ class Tokenizer:
         head = before[: self._end_of_last_special(before)]
         tail = after[self._start_of_first_special(after) :]
         if not (rendered.startswith(head) and rendered.endswith(tail)):
-            raise ConfigError(
+            raise ConfigError.of(
+                "prompt.rewritten",
                 "this model's chat template rewrites the prompt, so the control tokens typed in it "
-                "cannot be told from its own: remove them or use raw mode"
+                "cannot be told from its own: remove them or use raw mode",
             )
         middle = rendered[len(head) : len(rendered) - len(tail)]
         read, taken = self._encode_rendered, self._takes_as_text
@@ -163,17 +171,24 @@ class Tokenizer:
 def _check_text(text: object, missing_bytes: frozenset[int]) -> None:
     """ConfigError for what no token can stand for."""
     if not isinstance(text, str):
-        raise ConfigError(f"the prompt {text!r:.80} is not a text")
+        raise ConfigError.of(
+            "prompt.not_text", "the prompt {given} is not a text", given=f"{text!r:.80}"
+        )
     try:
         encoded = text.encode()
     except UnicodeEncodeError as error:
-        raise ConfigError(
-            f"the prompt holds half a character (a lone surrogate) at index {error.start}: remove it"
+        raise ConfigError.of(
+            "prompt.half_character",
+            "the prompt holds half a character (a lone surrogate) at index {index}: remove it",
+            index=error.start,
         ) from error
     if missing_bytes.isdisjoint(encoded):
         return
     index = next(i for i, c in enumerate(text) if not missing_bytes.isdisjoint(c.encode()))
-    raise ConfigError(
-        f"the prompt holds the character {text[index]!r} at index {index}, for which this model "
-        "has no token: remove it"
+    raise ConfigError.of(
+        "prompt.no_token_for",
+        "the prompt holds the character {char!r} at index {index}, for which this model has no "
+        "token: remove it",
+        char=text[index],
+        index=index,
     )

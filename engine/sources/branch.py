@@ -227,9 +227,12 @@ class ScriptedBranch(ScriptedRun):
         """ConfigError if the script came to its end before a setting could change."""
         if self.changes:
             step, names = self.changes[0].step, ", ".join(c.name for c in self.changes)
-            raise ConfigError(
-                f"{names} would change before step {step}, but the script is at its end there: "
-                f"go back in time and branch from an earlier step"
+            raise ConfigError.of(
+                "branch.script_over",
+                "{names} would change before step {step}, but the script is at its end there: "
+                "go back in time and branch from an earlier step",
+                names=names,
+                step=step,
             )
 
 

@@ -111,11 +111,14 @@ class LiveSource:
         """The settings with the model's groups filled in and its length respected."""
         mapping = config.to_mapping()
         if config.kv_groups is not None:
-            raise ConfigError("kv_groups come from the model: leave them out")
+            raise ConfigError.of("live.groups", "kv_groups come from the model: leave them out")
         if config.max_model_len > self.model.max_model_len:
-            raise ConfigError(
-                f"max_model_len={config.max_model_len} exceeds the {self.model.max_model_len} "
-                f"positions of {self.model.name}: lower it to {self.model.max_model_len}"
+            raise ConfigError.of(
+                "live.max_model_len",
+                "max_model_len={given} exceeds the {most} positions of {model}: lower it to {most}",
+                given=config.max_model_len,
+                most=self.model.max_model_len,
+                model=self.model.name,
             )
         if len(plan.specs) > 1 or isinstance(plan.specs[0], SlidingWindowSpec):
             mapping["kv_groups"] = [_group_config(spec) for spec in plan.specs]
@@ -124,10 +127,15 @@ class LiveSource:
     def _check_pool_bytes(self, plan: KVCachePlan) -> None:
         if self.pool_bytes > MAX_POOL_BYTES:
             most = MAX_POOL_BYTES // plan.bytes_per_block
-            raise ConfigError(
-                f"num_blocks={self.config.num_blocks} of {self.config.block_size} tokens take "
-                f"{self.pool_bytes:,} bytes with this model, more than the {MAX_POOL_BYTES:,} allowed: "
-                f"lower num_blocks to {most}"
+            raise ConfigError.of(
+                "live.pool_bytes",
+                "num_blocks={num} of {size} tokens take {needed:,} bytes with this model, more than "
+                "the {allowed:,} allowed: lower num_blocks to {most}",
+                num=self.config.num_blocks,
+                size=self.config.block_size,
+                needed=self.pool_bytes,
+                allowed=MAX_POOL_BYTES,
+                most=most,
             )
 
     def _header(self) -> TraceHeader:
@@ -162,17 +170,22 @@ class LiveSource:
     def _check_is_back(self) -> None:
         """ConfigError while a saved run repeats its past: an input would come into the middle."""
         if self._repetition is not None and not self._repetition.is_over:
-            raise ConfigError(
-                f"this run is being brought back and stands before step {self.engine.step_index} "
-                f"of {self._course.step}: wait until it is there"
+            raise ConfigError.of(
+                "live.not_back",
+                "this run is being brought back and stands before step {step} of {last}: wait until "
+                "it is there",
+                step=self.engine.step_index,
+                last=self._course.step,
             )
 
     def tokenize(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
         """What the model would get; ConfigError when the text is too long to be looked at."""
         if len(text) > MAX_PROMPT_CHARACTERS:
-            raise ConfigError(
-                f"the prompt has {len(text):,} characters, but at most {MAX_PROMPT_CHARACTERS:,} "
-                f"are taken: shorten it"
+            raise ConfigError.of(
+                "prompt.too_long",
+                "the prompt has {n:,} characters, but at most {most:,} are taken: shorten it",
+                n=len(text),
+                most=MAX_PROMPT_CHARACTERS,
             )
         return self.model.tokenizer.encode(text, mode, allow_special=allow_special)
 

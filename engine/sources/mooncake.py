@@ -16,7 +16,7 @@ import msgspec
 
 from engine.config import EngineConfig
 from engine.core.kv_cache_spec import cdiv
-from engine.errors import SourceError
+from engine.errors import Sentence, SourceError, reason_of
 from engine.trace.header import UNREADABLE
 from engine.trace.packed import unpack
 from engine.workload import ScriptedRequest, Workload
@@ -69,32 +69,59 @@ def read_mooncake(content: bytes, *, max_bytes: int) -> Mooncake:
         try:
             rows.append(_row(line))
         except (SourceError, *UNREADABLE) as error:
-            problem = f"line {number}: {error}"
+            problem = Sentence.of(
+                "mooncake.line", "line {line}: {reason}", line=number, reason=reason_of(error)
+            )
             break
     if not rows:
-        raise SourceError(f"nothing of this Mooncake trace can be run: {problem}")
+        raise SourceError.of(
+            "mooncake.nothing",
+            "nothing of this Mooncake trace can be run: {problem}",
+            problem=problem,
+        )
     return Mooncake(_workload(rows), len(lines), problem)
 
 
 def _row(line: bytes) -> _Row:
     row = msgspec.json.decode(line, type=_Row)
     if not 0 <= row.timestamp <= 1e12:
-        raise SourceError(f"timestamp={row.timestamp} is no number of milliseconds")
+        raise SourceError.of(
+            "mooncake.timestamp",
+            "timestamp={given} is no number of milliseconds",
+            given=row.timestamp,
+        )
     if row.input_length < 1:
-        raise SourceError(f"input_length={row.input_length}: an empty prompt cannot run")
+        raise SourceError.of(
+            "mooncake.empty",
+            "input_length={given}: an empty prompt cannot run",
+            given=row.input_length,
+        )
     if row.input_length > MAX_INPUT_TOKENS or not 1 <= row.output_length <= MAX_OUTPUT_TOKENS:
-        raise SourceError(
-            f"input_length={row.input_length} may be at most {MAX_INPUT_TOKENS}, and "
-            f"output_length={row.output_length} must be from 1 to {MAX_OUTPUT_TOKENS}"
+        raise SourceError.of(
+            "mooncake.length",
+            "input_length={given} may be at most {most}, and output_length={output} must be from 1 "
+            "to {most_output}",
+            given=row.input_length,
+            most=MAX_INPUT_TOKENS,
+            output=row.output_length,
+            most_output=MAX_OUTPUT_TOKENS,
         )
     needed = cdiv(row.input_length, BLOCK_TOKENS)
     if len(row.hash_ids) != needed:
-        raise SourceError(
-            f"{row.input_length} tokens need {needed} ids of {BLOCK_TOKENS}, "
-            f"there are {len(row.hash_ids)}"
+        raise SourceError.of(
+            "mooncake.ids",
+            "{tokens} tokens need {needed} ids of {size}, there are {found}",
+            tokens=row.input_length,
+            needed=needed,
+            size=BLOCK_TOKENS,
+            found=len(row.hash_ids),
         )
     if min(row.hash_ids) < 0 or max(row.hash_ids) * BLOCK_SIZE >= FIRST_ANSWER_ID:
-        raise SourceError(f"hash_ids must be from 0 to {FIRST_ANSWER_ID // BLOCK_SIZE - 1}")
+        raise SourceError.of(
+            "mooncake.hash_ids",
+            "hash_ids must be from 0 to {last}",
+            last=FIRST_ANSWER_ID // BLOCK_SIZE - 1,
+        )
     return row
 
 

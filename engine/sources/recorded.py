@@ -23,7 +23,11 @@ class RecordedSource:
         try:
             self.config: EngineConfig = settings_at(trace, trace.last)
         except ConfigError as error:
-            raise SourceError(f"the settings of this run are not understood: {error}") from error
+            raise SourceError.of(
+                "file.settings",
+                "the settings of this run are not understood: {reason}",
+                reason=error.sentence,
+            ) from error
 
     @property
     def stopped_in_step(self) -> int | None:
@@ -39,7 +43,9 @@ def open_recorded(content: str | Path | bytes, *, max_bytes: int = MAX_BYTES) ->
     """
     loaded = read_trace(content, max_bytes=max_bytes)
     if loaded.trace is None:
-        raise SourceError(f"nothing of this file can be opened: {loaded.problem}")
+        raise SourceError.of(
+            "file.nothing", "nothing of this file can be opened: {problem}", problem=loaded.problem
+        )
     return RecordedSource(loaded.trace, loaded.problem)
 
 

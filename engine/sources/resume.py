@@ -78,10 +78,13 @@ class Repetition:
             return
         recorded = self._recorded[self._place]
         if _comparable(event) != _comparable(recorded):
-            raise TraceError(
-                f"this saved run does not repeat itself: event {self._place} was "
-                f"{type(recorded).__name__} and is {type(event).__name__} now, or differs in a "
-                f"field. It can be looked at, but not gone on with."
+            raise TraceError.of(
+                "resume.differs",
+                "this saved run does not repeat itself: event {place} was {was} and is {now} now, "
+                "or differs in a field. It can be looked at, but not gone on with.",
+                place=self._place,
+                was=type(recorded).__name__,
+                now=type(event).__name__,
             )
         self._place += 1
 
@@ -98,12 +101,17 @@ def check_same(recorded: TraceHeader, now: TraceHeader) -> None:
     for name in SAME_FIELDS:
         was, is_now = getattr(recorded, name), getattr(now, name)
         if was != is_now:
-            raise SourceError(
-                f"this run was made with {name}={was!r:.80}, and this server has {is_now!r:.80}: "
-                f"it can be looked at, but not gone on with"
+            raise SourceError.of(
+                "resume.other_server",
+                "this run was made with {name}={was}, and this server has {now}: it can be looked "
+                "at, but not gone on with",
+                name=name,
+                was=f"{was!r:.80}",
+                now=f"{is_now!r:.80}",
             )
     if EngineConfig.from_mapping(recorded.config) != EngineConfig.from_mapping(now.config):
-        raise SourceError(
+        raise SourceError.of(
+            "resume.other_settings",
             "this run was made with settings that this server understands in another way: it can "
-            "be looked at, but not gone on with"
+            "be looked at, but not gone on with",
         )

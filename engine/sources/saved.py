@@ -103,10 +103,14 @@ class SavedRuns:
         except FileNotFoundError as error:
             raise RunNotFoundError("no run is saved under this link any more") from error
         except OSError as error:
-            raise SourceError(f"the saved run cannot be read: {error.strerror}") from error
+            raise SourceError.of(
+                "saved.unreadable", "the saved run cannot be read: {reason}", reason=error.strerror
+            ) from error
         loaded = read_trace(content)
         if loaded.trace is None:
-            raise SourceError(f"the saved run is damaged: {loaded.problem}")
+            raise SourceError.of(
+                "saved.damaged", "the saved run is damaged: {problem}", problem=loaded.problem
+            )
         num_lines = content.count(b"\n") - 1  # whole ones: the last may be cut, and that is normal
         problem = loaded.problem if loaded.trace.num_events < num_lines else None
         saved = Saved(path.stem, last_whole(loaded.trace), self._about(path.stem), problem)

@@ -21,7 +21,12 @@ def blocks_taken(state: State, event: BlocksTaken) -> None:
     _leave_head(state, event.block_ids)
     evicted = tuple(id_ for id_ in event.block_ids if state.is_cached(id_))
     if evicted != event.evicted_block_ids:
-        raise TraceError(f"blocks {event.evicted_block_ids} were evicted, but cached are {evicted}")
+        raise TraceError.of(
+            "refused.evicted",
+            "blocks {blocks} were evicted, but cached are {cached}",
+            blocks=event.evicted_block_ids,
+            cached=evicted,
+        )
     for block_id in evicted:
         _leave_cache(state, block_id)
     for logical_index, block_id in enumerate(event.block_ids, len(table)):
@@ -41,7 +46,9 @@ def blocks_touched(state: State, event: BlocksTouched) -> None:
         if block_id == NULL_BLOCK_ID:
             continue
         if block_id not in state.blocks:
-            raise TraceError(f"block {block_id} was touched, but was never used")
+            raise TraceError.of(
+                "refused.touched", "block {block} was touched, but was never used", block=block_id
+            )
         block = state.own_block(block_id)
         if block.ref_cnt == 0:
             del state.freed[block_id]
@@ -54,9 +61,13 @@ def holes_made(state: State, event: HolesMade) -> None:
     table = _own_table(state, event.request_id, event.group_id)
     holes = [table[index] for index in event.logical_indices if 0 <= index < len(table)]
     if holes != list(event.block_ids):
-        raise TraceError(
-            f"blocks {event.block_ids} left the window of {event.request_id}, "
-            f"but its table holds {holes} at {event.logical_indices}"
+        raise TraceError.of(
+            "refused.holes",
+            "blocks {blocks} left the window of {request}, but its table holds {held} at {places}",
+            blocks=event.block_ids,
+            request=event.request_id,
+            held=holes,
+            places=event.logical_indices,
         )
     for index in event.logical_indices:
         table[index] = NULL_BLOCK_ID
@@ -68,18 +79,32 @@ def blocks_cached(state: State, event: BlocksCached) -> None:
     first, block_ids, hashes = event.first_logical_index, event.block_ids, event.block_hashes
     size = state.group_block_sizes[event.group_id]
     if not len(event.token_ids) == size * len(block_ids) == size * len(hashes):
-        raise TraceError(
-            f"{len(block_ids)} blocks of {size} tokens were cached "
-            f"with {len(hashes)} hashes and {len(event.token_ids)} tokens"
+        raise TraceError.of(
+            "refused.cached",
+            "{blocks} blocks of {size} tokens were cached with {hashes} hashes and {tokens} tokens",
+            blocks=len(block_ids),
+            size=size,
+            hashes=len(hashes),
+            tokens=len(event.token_ids),
         )
     if tuple(held[first : first + len(block_ids)]) != block_ids:
-        raise TraceError(f"{event.request_id} does not hold blocks {block_ids} from place {first}")
+        raise TraceError.of(
+            "refused.not_held",
+            "{request} does not hold blocks {blocks} from place {place}",
+            request=event.request_id,
+            blocks=block_ids,
+            place=first,
+        )
     parent = event.parent_block_hash
     for place, block_id in enumerate(block_ids):
         if block_id != NULL_BLOCK_ID:
             block = state.own_block(block_id)
             if block.block_hash is not None:
-                raise TraceError(f"block {block_id} was cached while it has a hash already")
+                raise TraceError.of(
+                    "refused.has_hash",
+                    "block {block} was cached while it has a hash already",
+                    block=block_id,
+                )
             block.block_hash, block.parent_block_hash = hashes[place], parent
             block.token_ids = event.token_ids[place * size : (place + 1) * size]
             key = cache_key(hashes[place], event.group_id)
@@ -97,9 +122,12 @@ def blocks_freed(state: State, event: BlocksFreed) -> None:
             place += len(held)
             table.clear()
     if place != len(event.block_ids):
-        raise TraceError(
-            f"{event.request_id} gave up blocks {event.block_ids[place:]} that are not the tail "
-            f"of its tables {request.block_tables}"
+        raise TraceError.of(
+            "refused.no_tail",
+            "{request} gave up blocks {blocks} that are not the tail of its tables {tables}",
+            request=event.request_id,
+            blocks=event.block_ids[place:],
+            tables=str(request.block_tables),
         )
     _release(state, event.block_ids, event.to_head)
 
@@ -108,7 +136,9 @@ def cache_reset(state: State, event: CacheReset) -> None:
     if not event.ok:
         return
     if state.num_used_blocks:
-        raise TraceError(f"the cache was reset with {state.num_used_blocks} blocks in use")
+        raise TraceError.of(
+            "refused.reset", "the cache was reset with {n} blocks in use", n=state.num_used_blocks
+        )
     for block_ids in state.cached.values():
         for block_id in block_ids:
             block = state.own_block(block_id)
@@ -119,7 +149,11 @@ def cache_reset(state: State, event: CacheReset) -> None:
 
 def slots_written(state: State, event: SlotsWritten) -> None:
     if not state.is_scheduled or state.is_written:
-        raise TraceError(f"slots were written outside of the run of step {state.step}")
+        raise TraceError.of(
+            "refused.written",
+            "slots were written outside of the run of step {step}",
+            step=state.step,
+        )
     sizes = state.group_block_sizes
     for request_id, _, num_scheduled_tokens, start, _ in state.scheduled.values():
         end = start + num_scheduled_tokens
@@ -128,7 +162,9 @@ def slots_written(state: State, event: SlotsWritten) -> None:
     for block_id in event.valid_block_ids:
         block = state.own_block(block_id)
         if block.block_hash is None:
-            raise TraceError(f"block {block_id} became valid, but is not cached")
+            raise TraceError.of(
+                "refused.valid", "block {block} became valid, but is not cached", block=block_id
+            )
         block.kv_valid = True
     state.is_written = True
 
@@ -145,10 +181,20 @@ def _write(state: State, table: list[int], size: int, *, start: int, end: int) -
     """The slots of the positions `start` to `end - 1` are written, in one block or in several."""
     first, last = start // size, (end - 1) // size
     if last >= len(table):
-        raise TraceError(f"tokens up to {end} were computed, but only {len(table)} blocks are held")
+        raise TraceError.of(
+            "refused.few_blocks",
+            "tokens up to {end} were computed, but only {n} blocks are held",
+            end=end,
+            n=len(table),
+        )
     for block_id in table[first : last + 1]:
         if block_id == NULL_BLOCK_ID:
-            raise TraceError(f"tokens {start} to {end - 1} were written into the null block")
+            raise TraceError.of(
+                "refused.null_block",
+                "tokens {start} to {last} were written into the null block",
+                start=start,
+                last=end - 1,
+            )
         block = state.blocks[block_id]
         if block.owner != state.owner:
             block = state.own_block(block_id)
@@ -161,8 +207,11 @@ def _write(state: State, table: list[int], size: int, *, start: int, end: int) -
 def _own_table(state: State, request_id: str, group_id: int) -> list[int]:
     tables = state.own_request(request_id).block_tables
     if not 0 <= group_id < len(tables):
-        raise TraceError(
-            f"there is no cache group {group_id}: the groups are 0 to {len(tables) - 1}"
+        raise TraceError.of(
+            "refused.group",
+            "there is no cache group {group}: the groups are 0 to {last}",
+            group=group_id,
+            last=len(tables) - 1,
         )
     return tables[group_id]
 
@@ -171,7 +220,12 @@ def _leave_head(state: State, block_ids: tuple[int, ...]) -> None:
     """What was put at the head stands first in the free queue, then the never-used, then the freed."""
     head = tuple(islice(state.free_queue(), len(block_ids)))
     if head != block_ids:
-        raise TraceError(f"blocks {block_ids} were taken, but the free queue begins with {head}")
+        raise TraceError.of(
+            "refused.not_head",
+            "blocks {blocks} were taken, but the free queue begins with {head}",
+            blocks=block_ids,
+            head=head,
+        )
     num_at_head = min(len(block_ids), len(state.at_head))
     if num_at_head:
         del state.at_head[-num_at_head:]
@@ -190,14 +244,20 @@ def _release(state: State, block_ids: tuple[int, ...], to_head: tuple[int, ...])
     for block_id in block_ids:
         block = state.own_block(block_id)
         if block.ref_cnt < 1:
-            raise TraceError(f"block {block_id} was freed, but nobody holds it")
+            raise TraceError.of(
+                "refused.freed", "block {block} was freed, but nobody holds it", block=block_id
+            )
         block.ref_cnt -= 1
         if block.ref_cnt == 0 and block_id not in to_head:
             state.freed[block_id] = None
     for block_id in reversed(to_head):
         joins = block_id in block_ids and block_id not in state.at_head
         if not joins or state.blocks[block_id].ref_cnt or state.is_cached(block_id):
-            raise TraceError(f"block {block_id} joined the head of the free queue in use or hashed")
+            raise TraceError.of(
+                "refused.to_head",
+                "block {block} joined the head of the free queue in use or hashed",
+                block=block_id,
+            )
         state.at_head.append(block_id)
 
 

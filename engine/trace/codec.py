@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from engine.errors import TraceError
+from engine.errors import Sentence, TraceError
 from engine.trace.events import TIME_FIELDS, AnyEvent, Event
 from engine.trace.header import UNREADABLE, TraceHeader, parse_header
 from engine.trace.packed import GzipWriter, pack, unpack
@@ -125,14 +125,14 @@ def read_trace(source: str | Path | bytes, *, max_bytes: int = MAX_BYTES) -> Loa
         text, damage = unpack(content, max_bytes)
         header_end = text.find(b"\n")
         if damage is not None and header_end < 0:
-            return Loaded(None, f"line 1: {damage}")
+            return Loaded(None, _in_line_1(damage))
         header_line = text if header_end < 0 else text[:header_end]
         if not header_line.strip() and not text.strip():
-            return Loaded(None, "line 1: the file is empty")
+            return Loaded(None, _in_line_1(Sentence.of("trace.empty", "the file is empty")))
         try:
             trace = Trace(parse_header(header_line))
         except TraceError as error:
-            return Loaded(None, f"line 1: {error}")
+            return Loaded(None, _in_line_1(error.sentence))
         return _read_events(trace, memoryview(text)[len(header_line) + 1 :], damage)
 
 
@@ -155,7 +155,10 @@ def _read_events(trace: Trace, body: memoryview, damage: str | None) -> Loaded:
         return Loaded(trace, problem)
     if problem is None and is_midway(end):
         num_lines = _line_of(body, len(events) - 1)
-        problem = _at_line(num_lines + 1, f"the file ends in the middle of step {end.step}")
+        reason = Sentence.of(
+            "trace.ends_midway", "the file ends in the middle of step {step}", step=end.step
+        )
+        problem = _at_line(num_lines + 1, reason)
     return Loaded(trace, problem)
 
 
@@ -176,7 +179,8 @@ def _decode(body: memoryview, damage: str | None) -> tuple[list[AnyEvent], str |
             if line.strip():
                 events.append(_decoder.decode(line))
         except UNREADABLE as error:
-            return events, _at_line(number, "the line is cut off" if is_last else str(error))
+            cut = Sentence.of("trace.cut", "the line is cut off")
+            return events, _at_line(number, cut if is_last else str(error))
     return events, None
 
 
@@ -188,8 +192,17 @@ def _line_of(body: memoryview, place: int) -> int:
     return next(numbers)
 
 
-def _at_line(number: int, reason: str) -> str:
-    return f"line {number}: {reason}; what stands before it can be opened"
+def _in_line_1(reason: str) -> Sentence:
+    return Sentence.of("trace.line_1", "line 1: {reason}", reason=reason)
+
+
+def _at_line(number: int, reason: str) -> Sentence:
+    return Sentence.of(
+        "trace.line",
+        "line {line}: {reason}; what stands before it can be opened",
+        line=number,
+        reason=reason,
+    )
 
 
 def is_midway(state: State) -> bool:

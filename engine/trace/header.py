@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from engine.errors import TraceError
+from engine.errors import Sentence, TraceError
 
 FORMAT = "pagewalk-trace"
 FORMAT_VERSION = 1
@@ -52,7 +52,9 @@ def parse_header(line: bytes) -> TraceHeader:
     try:
         signature = msgspec.json.decode(line, type=_Signature)
     except UNREADABLE as error:
-        raise TraceError(f"this is not a Pagewalk trace ({error})") from error
+        raise TraceError.of(
+            "header.no_json", "this is not a Pagewalk trace ({reason})", reason=str(error)
+        ) from error
     if signature.format != FORMAT:
         raise TraceError(_foreign(signature))
     if signature.version != FORMAT_VERSION:
@@ -60,7 +62,9 @@ def parse_header(line: bytes) -> TraceHeader:
     try:
         header = msgspec.json.decode(line, type=TraceHeader)
     except UNREADABLE as error:
-        raise TraceError(f"the header is not understood: {error}") from error
+        raise TraceError.of(
+            "header.refused", "the header is not understood: {reason}", reason=str(error)
+        ) from error
     check_config(header.config)
     return header
 
@@ -70,34 +74,64 @@ def check_config(config: dict[str, Any]) -> None:
     for name, least in _WHOLE_NUMBERS.items():
         _check_whole_number(name, config.get(name), least)
     if config["num_blocks"] > MAX_NUM_BLOCKS:
-        raise TraceError(f"num_blocks={config['num_blocks']} exceeds {MAX_NUM_BLOCKS}")
+        raise TraceError.of(
+            "header.num_blocks",
+            "num_blocks={given} exceeds {most}",
+            given=config["num_blocks"],
+            most=MAX_NUM_BLOCKS,
+        )
     groups = config.get("kv_groups")
     if groups is None:
         return
     if not isinstance(groups, list | tuple) or not groups:
-        raise TraceError(f"kv_groups={groups!r} is not a list of groups")
+        raise TraceError.of(
+            "header.groups", "kv_groups={given} is not a list of groups", given=repr(groups)
+        )
     for group in groups:
         if not isinstance(group, dict) or not isinstance(group.get("type"), str):
-            raise TraceError(f"kv_groups holds {group!r}, which is not a group")
+            raise TraceError.of(
+                "header.group", "kv_groups holds {given}, which is not a group", given=repr(group)
+            )
         if group.get("block_size") is not None:
             _check_whole_number("kv_groups.block_size", group["block_size"], 1)
 
 
 def _check_whole_number(name: str, value: object, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise TraceError(f"{name}={value!r} is not a whole number from {least} up")
-
-
-def _foreign(signature: _Signature) -> str:
-    if signature.type == "header":
-        return "this is a recorded run of snapshots, which can be compared with but not opened"
-    return f'this is not a Pagewalk trace: its field "format" is {signature.format!r}'
-
-
-def _other_version(version: object) -> str:
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        return (
-            f"a newer Pagewalk wrote this trace (format version {version}, "
-            f"this one reads {FORMAT_VERSION}): update Pagewalk"
+        raise TraceError.of(
+            "header.not_whole",
+            "{name}={given} is not a whole number from {least} up",
+            name=name,
+            given=repr(value),
+            least=least,
         )
-    return f"format version {version!r} is unknown: this Pagewalk reads {FORMAT_VERSION}"
+
+
+def _foreign(signature: _Signature) -> Sentence:
+    if signature.type == "header":
+        return Sentence.of(
+            "header.snapshots",
+            "this is a recorded run of snapshots, which can be compared with but not opened",
+        )
+    return Sentence.of(
+        "header.foreign",
+        'this is not a Pagewalk trace: its field "format" is {given}',
+        given=repr(signature.format),
+    )
+
+
+def _other_version(version: object) -> Sentence:
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        return Sentence.of(
+            "header.newer",
+            "a newer Pagewalk wrote this trace (format version {given}, this one reads {known}): "
+            "update Pagewalk",
+            given=version,
+            known=FORMAT_VERSION,
+        )
+    return Sentence.of(
+        "header.version",
+        "format version {given} is unknown: this Pagewalk reads {known}",
+        given=repr(version),
+        known=FORMAT_VERSION,
+    )

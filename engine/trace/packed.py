@@ -4,6 +4,8 @@ import gzip
 import zlib
 from pathlib import Path
 
+from engine.errors import Sentence
+
 MAGIC = b"\x1f\x8b"
 _GZIP_WBITS = 31
 _PIECE_BYTES = 1 << 14  # gzip unfolds a piece to at most about a thousand times its size
@@ -37,12 +39,16 @@ def unpack(content: bytes, max_bytes: int) -> tuple[bytes, str | None]:
         try:
             unfolded += member.decompress(piece)
         except zlib.error as error:
-            return bytes(unfolded + _up_to_error(before, piece)), f"corrupt gzip data ({error})"
+            return bytes(unfolded + _up_to_error(before, piece)), Sentence.of(
+                "trace.gzip", "corrupt gzip data ({reason})", reason=str(error)
+            )
         if len(unfolded) > max_bytes:
             return bytes(unfolded[:max_bytes]), _too_long(max_bytes)
         place += len(piece) - len(member.unused_data)
         member = None if member.eof else member  # another one may follow
-    return bytes(unfolded), None if member is None else "the gzip data ends too early"
+    if member is None:
+        return bytes(unfolded), None
+    return bytes(unfolded), Sentence.of("trace.gzip_ends", "the gzip data ends too early")
 
 
 def _up_to_error(member: "zlib._Decompress", piece: bytes) -> bytes:
@@ -57,4 +63,8 @@ def _up_to_error(member: "zlib._Decompress", piece: bytes) -> bytes:
 
 
 def _too_long(max_bytes: int) -> str:
-    return f"the file is longer than the {max_bytes} bytes that are allowed"
+    return Sentence.of(
+        "trace.too_long",
+        "the file is longer than the {most} bytes that are allowed",
+        most=max_bytes,
+    )

@@ -1,15 +1,10 @@
 """What the events about requests mean: queues, status, tokens, and their share of a step."""
 
 import operator
-from collections.abc import Sequence
-from typing import TypeVar
 
 from engine.errors import TraceError
-from engine.trace.block_reducer import reject_slots
 from engine.trace.entries import Lookup, RequestState, ScheduledRow
 from engine.trace.events import (
-    BlockHashed,
-    DraftsSet,
     HitCut,
     PrefixLookedUp,
     RequestAborted,
@@ -21,7 +16,6 @@ from engine.trace.events import (
     RequestScheduled,
     RequestSetAside,
     RequestUnscheduled,
-    TokensSampled,
 )
 from engine.trace.state import State
 
@@ -31,16 +25,21 @@ FINISHED_STATUS = {
     "abort": "FINISHED_ABORTED",
 }
 
-T = TypeVar("T")
-
 
 def request_added(state: State, event: RequestAdded) -> None:
     known = state.requests.pop(event.request_id, None)
     if known is not None and not known.is_finished:
-        raise TraceError(f"request {event.request_id} was added twice")
+        raise TraceError.of(
+            "refused.added_twice", "request {request} was added twice", request=event.request_id
+        )
     token_ids, texts = event.prompt_token_ids, event.prompt_token_bytes
     if texts and len(texts) != len(token_ids):
-        raise TraceError(f"{len(token_ids)} prompt tokens came with {len(texts)} texts")
+        raise TraceError.of(
+            "refused.texts",
+            "{tokens} prompt tokens came with {texts} texts",
+            tokens=len(token_ids),
+            texts=len(texts),
+        )
     state.requests[event.request_id] = RequestState(
         event,
         state.owner,
@@ -59,15 +58,29 @@ def request_aborted(state: State, event: RequestAborted) -> None:
 
 def request_queued(state: State, event: RequestQueued) -> None:
     if event.request_id in state.waiting or event.request_id not in state.requests:
-        raise TraceError(f"request {event.request_id} cannot be queued: it waits or is unknown")
+        raise TraceError.of(
+            "refused.queued",
+            "request {request} cannot be queued: it waits or is unknown",
+            request=event.request_id,
+        )
     if not 0 <= event.index <= len(state.waiting):
-        raise TraceError(f"place {event.index} in a queue of {len(state.waiting)} requests")
+        raise TraceError.of(
+            "refused.place",
+            "place {place} in a queue of {n} requests",
+            place=event.index,
+            n=len(state.waiting),
+        )
     state.waiting.insert(event.index, event.request_id)
 
 
 def prefix_looked_up(state: State, event: PrefixLookedUp) -> None:
     if len(event.hit_block_ids) != len(state.groups):
-        raise TraceError(f"a hit in {len(event.hit_block_ids)} groups of {len(state.groups)}")
+        raise TraceError.of(
+            "refused.hit_groups",
+            "a hit in {n} groups of {of}",
+            n=len(event.hit_block_ids),
+            of=len(state.groups),
+        )
     state.own_request(event.request_id).lookup = Lookup(
         state.step,
         event.num_tokens,
@@ -82,7 +95,11 @@ def prefix_looked_up(state: State, event: PrefixLookedUp) -> None:
 def hit_cut(state: State, event: HitCut) -> None:
     request = state.own_request(event.request_id)
     if request.lookup is None:
-        raise TraceError(f"a hit of {event.request_id} was cut, but there was no lookup")
+        raise TraceError.of(
+            "refused.hit_cut",
+            "a hit of {request} was cut, but there was no lookup",
+            request=event.request_id,
+        )
     kept = tuple(
         block_ids[: event.num_hit_tokens // size]
         for block_ids, size in zip(
@@ -97,15 +114,28 @@ def hit_cut(state: State, event: HitCut) -> None:
 def request_admitted(state: State, event: RequestAdmitted) -> None:
     request_id = event.request_id
     if request_id not in state.waiting:
-        raise TraceError(f"request {request_id} was admitted, but does not wait")
+        raise TraceError.of(
+            "refused.admitted",
+            "request {request} was admitted, but does not wait",
+            request=request_id,
+        )
     request = state.own_request(request_id)
     if event.resumed != (request.status == "PREEMPTED"):
-        raise TraceError(f"request {request_id} is {request.status}: resumed={event.resumed}")
+        raise TraceError.of(
+            "refused.resumed",
+            "request {request} is {status}: resumed={resumed}",
+            request=request_id,
+            status=request.status,
+            resumed=event.resumed,
+        )
     held = min(map(operator.mul, map(len, request.block_tables), state.group_block_sizes))
     if not 0 <= event.num_hit_tokens <= held:
-        raise TraceError(
-            f"request {request_id} was admitted with {event.num_hit_tokens} tokens computed, "
-            f"but its blocks hold {held}"
+        raise TraceError.of(
+            "refused.hit_tokens",
+            "request {request} was admitted with {tokens} tokens computed, but its blocks hold {held}",
+            request=request_id,
+            tokens=event.num_hit_tokens,
+            held=held,
         )
     state.waiting.remove(request_id)
     state.running.append(request_id)
@@ -127,9 +157,14 @@ def request_scheduled(state: State, event: RequestScheduled) -> None:
         or not state.in_step
         or state.is_scheduled
     ):
-        raise TraceError(
-            f"request {request_id} cannot be given {event.num_scheduled_tokens} tokens after "
-            f"{event.num_computed_tokens}: it has computed {request.num_computed_tokens}"
+        raise TraceError.of(
+            "refused.scheduled",
+            "request {request} cannot be given {tokens} tokens after {start}: it has computed "
+            "{computed}",
+            request=request_id,
+            tokens=event.num_scheduled_tokens,
+            start=event.num_computed_tokens,
+            computed=request.num_computed_tokens,
         )
     state.scheduled[request_id] = ScheduledRow(
         request_id,
@@ -146,15 +181,24 @@ def request_scheduled(state: State, event: RequestScheduled) -> None:
 def request_unscheduled(state: State, event: RequestUnscheduled) -> None:
     row = state.scheduled.pop(event.request_id, None)
     if row is None or row.num_scheduled_tokens != event.num_tokens_given_back:
-        raise TraceError(
-            f"request {event.request_id} gave back {event.num_tokens_given_back} tokens of {row}"
+        raise TraceError.of(
+            "refused.gave_back",
+            "request {request} gave back {tokens} tokens of {row}",
+            request=event.request_id,
+            tokens=event.num_tokens_given_back,
+            row=str(row),
         )
 
 
 def request_preempted(state: State, event: RequestPreempted) -> None:
     request = state.own_request(event.request_id)
     if request.status != "RUNNING":
-        raise TraceError(f"request {event.request_id} was preempted, but is {request.status}")
+        raise TraceError.of(
+            "refused.preempted",
+            "request {request} was preempted, but is {status}",
+            request=event.request_id,
+            status=request.status,
+        )
     state.running.remove(event.request_id)
     state.preempted.append(event.request_id)
     state.num_preemptions += 1
@@ -169,48 +213,6 @@ def request_set_aside(state: State, event: RequestSetAside) -> None:
     state.set_aside.append(event.request_id)
 
 
-def tokens_sampled(state: State, event: TokensSampled) -> None:
-    request_id = event.request_id
-    request = state.requests[request_id]
-    if request.owner != state.owner:  # asked here, because this event is the most frequent
-        request = state.own_request(request_id)
-    if not state.is_written or request_id not in state.scheduled:
-        raise TraceError(f"request {request_id} got tokens in a step that did not run it")
-    token_ids = event.token_ids
-    count = len(token_ids)
-    if (
-        len(event.token_bytes or token_ids) != count
-        or len(event.logprobs or token_ids) != count
-        or len(event.top_logprobs or token_ids) != count
-    ):
-        raise TraceError(f"{count} tokens of {request_id} came with details of another number")
-    num_tokens, num_samples = request.num_tokens, request.num_samples
-    if len(request.token_log) == num_tokens and len(request.sample_log) == num_samples:
-        request.token_log.extend(token_ids)  # as _grow does, without two calls
-        request.sample_log.append(event)
-    else:
-        request.token_log = _grow(request.token_log, num_tokens, token_ids)
-        request.sample_log = _grow(request.sample_log, num_samples, (event,))
-    request.num_tokens = num_tokens + count
-    request.num_samples = num_samples + 1
-    if event.num_rejected_tokens:
-        computed = request.num_computed_tokens
-        if not 0 <= event.num_rejected_tokens <= computed:
-            raise TraceError(f"{event.num_rejected_tokens} of {computed} tokens were rejected")
-        request.num_computed_tokens = computed - event.num_rejected_tokens
-        reject_slots(state, request, request.num_computed_tokens, computed)
-
-
-def block_hashed(state: State, event: BlockHashed) -> None:
-    request = state.own_request(event.request_id)
-    request.hash_log = _grow(request.hash_log, request.num_block_hashes, event.block_hashes)
-    request.num_block_hashes += len(event.block_hashes)
-
-
-def drafts_set(state: State, event: DraftsSet) -> None:
-    state.own_request(event.request_id).spec_token_ids = event.token_ids
-
-
 def request_finished(state: State, event: RequestFinished) -> None:
     _finish(state, event.request_id, event.reason)
 
@@ -218,18 +220,13 @@ def request_finished(state: State, event: RequestFinished) -> None:
 def _finish(state: State, request_id: str, reason: str) -> None:
     request = state.own_request(request_id)
     if request.is_finished:
-        raise TraceError(f"request {request_id} ended twice: it is {request.status}")
+        raise TraceError.of(
+            "refused.ended_twice",
+            "request {request} ended twice: it is {status}",
+            request=request_id,
+            status=request.status,
+        )
     (state.running if request.status == "RUNNING" else state.waiting).remove(request_id)
     request.status, request.finish_reason = FINISHED_STATUS[reason], reason
     request.spec_token_ids = ()
     request.finished_step = state.step + state.is_updated  # between two steps: of the next one
-
-
-def _grow(log: list[T], length: int, gained: Sequence[T]) -> list[T]:
-    """`log` with `gained` at `length`; a fork of it where another picture went on differently."""
-    if len(log) == length:
-        log.extend(gained)
-        return log
-    if log[length : length + len(gained)] == list(gained):
-        return log
-    return [*log[:length], *gained]

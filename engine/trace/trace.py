@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from operator import length_hint
 from typing import Any
 
-from engine.errors import TraceError
+from engine.errors import Sentence, TraceError
 from engine.trace.events import Event
 from engine.trace.header import TraceHeader
 from engine.trace.keyframe import first_keyframe, next_keyframe, num_entries
@@ -31,8 +31,14 @@ class EventRefusedError(TraceError):
     """The event at `place` (counted from 0) cannot have happened."""
 
     def __init__(self, place: int, event: Event, step: int, reason: str) -> None:
-        self.place, self.reason = place, f"{type(event).__name__} of step {step}: {reason}"
-        super().__init__(f"event {place}, {self.reason}")
+        kind = type(event).__name__
+        self.place = place
+        self.reason = Sentence.of(
+            "trace.event", "{kind} of step {step}: {reason}", kind=kind, step=step, reason=reason
+        )
+        super().__init__(
+            Sentence.of("trace.place", "event {place}, {reason}", place=place, reason=self.reason)
+        )
 
 
 class Trace:
@@ -188,9 +194,11 @@ class Trace:
             place = stop - length_hint(ahead) - 1
             step = self._index.cursor_at(self._index.sub_steps_before(place)).step
             reason = (
-                str(error)
+                error.sentence
                 if isinstance(error, TraceError)
-                else f"it names what is not there ({error!r})"
+                else Sentence.of(
+                    "trace.not_there", "it names what is not there ({error})", error=repr(error)
+                )
             )
             raise EventRefusedError(place, self._events[place], step, reason) from error
 

@@ -17,7 +17,9 @@ def cached_tokens(trace: Trace, *, request: str) -> int:
     """num_cached_tokens: the prefix hit at the request's first admission."""
     found = request_at(trace, request, "end").num_cached_tokens
     if found is None:
-        raise FactError(f"{request} is never admitted in this run")
+        raise FactError.of(
+            "fact.not_admitted", "{request} is never admitted in this run", request=request
+        )
     return found
 
 
@@ -34,7 +36,13 @@ def stop_reason(trace: Trace, *, request: str, nth: int = 1) -> str:
 def _lookup(trace: Trace, request: str, nth: int) -> PrefixLookedUp:
     found = [event for _, event in events_of(trace, PrefixLookedUp, request)]
     if nth > len(found):
-        raise FactError(f"{request} is looked up {len(found)} times, and lookup {nth} is asked for")
+        raise FactError.of(
+            "fact.few_lookups",
+            "{request} is looked up {n} times, and lookup {nth} is asked for",
+            request=request,
+            n=len(found),
+            nth=nth,
+        )
     return found[nth - 1]
 
 
@@ -54,7 +62,12 @@ def blocks_touched(trace: Trace, *, request: str, nth: int = 1) -> tuple[int, ..
     """The blocks of the request's nth (1 = first) hit, in table order."""
     touched = [event.block_ids for _, event in events_of(trace, BlocksTouched, request)]
     if nth > len(touched):
-        raise FactError(f"{request} touches blocks {len(touched)} times in this run")
+        raise FactError.of(
+            "fact.few_touched",
+            "{request} touches blocks {n} times in this run",
+            request=request,
+            n=len(touched),
+        )
     return touched[nth - 1]
 
 
@@ -135,7 +148,9 @@ def parent_block(trace: Trace, *, block: int, at: str) -> int:
     found = state.blocks.get(block)
     parent = found.parent_block_hash if found else None
     if parent is None:
-        raise FactError(f"block {block} has no parent at {at}")
+        raise FactError.of(
+            "fact.no_parent", "block {block} has no parent at {at}", block=block, at=at
+        )
     return next(id_ for key, ids in state.cached.items() if key.startswith(parent) for id_ in ids)
 
 
@@ -164,7 +179,9 @@ def reset_succeeded(trace: Trace, *, nth: int) -> bool:
     """What the nth (1 = first) reset_prefix_cache returned."""
     resets = [event.ok for _, event in events_of(trace, CacheReset)]
     if nth > len(resets):
-        raise FactError(f"the cache is reset {len(resets)} times in this run")
+        raise FactError.of(
+            "fact.few_resets", "the cache is reset {n} times in this run", n=len(resets)
+        )
     return resets[nth - 1]
 
 

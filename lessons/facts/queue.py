@@ -18,7 +18,7 @@ def free_queue_head(trace: Trace, *, at: str) -> int:
     """The block that would be handed out next."""
     head = next(state_at(trace, at).free_queue(), None)
     if head is None:
-        raise FactError(f"the free queue is empty at {at}")
+        raise _empty(at)
     return head
 
 
@@ -26,8 +26,12 @@ def free_queue_tail(trace: Trace, *, at: str) -> int:
     """The block that became free last."""
     _, tail = state_at(trace, at).free_queue_ends(0, 1)
     if not tail:
-        raise FactError(f"the free queue is empty at {at}")
+        raise _empty(at)
     return tail[0]
+
+
+def _empty(at: str) -> FactError:
+    return FactError.of("fact.empty_queue", "the free queue is empty at {at}", at=at)
 
 
 def next_blocks(trace: Trace, *, at: str, count: int) -> tuple[int, ...]:
@@ -71,7 +75,12 @@ def blocks_freed(trace: Trace, *, request: str, nth: int = 1) -> tuple[int, ...]
     """The blocks that the request gave up at its nth (1 = first) freeing, first to go first."""
     freed = [event.block_ids for _, event in events_of(trace, BlocksFreed, request)]
     if nth > len(freed):
-        raise FactError(f"{request} frees its blocks {len(freed)} times in this run")
+        raise FactError.of(
+            "fact.few_freed",
+            "{request} frees its blocks {n} times in this run",
+            request=request,
+            n=len(freed),
+        )
     return freed[nth - 1]
 
 
@@ -98,7 +107,9 @@ def nth_block_evicted(trace: Trace, *, nth: int, request: str | None = None) -> 
     """The first (nth = 1), second, .. cached block that lost its hash to a new owner."""
     evicted = blocks_evicted(trace, request=request)
     if nth > len(evicted):
-        raise FactError(f"{len(evicted)} cached blocks are taken in this run")
+        raise FactError.of(
+            "fact.few_evicted", "{n} cached blocks are taken in this run", n=len(evicted)
+        )
     return evicted[nth - 1]
 
 
@@ -111,7 +122,12 @@ def num_blocks_needed(trace: Trace, *, request: str, nth: int = 1) -> int:
     """What allocate_slots asked for when it failed for the request for the nth time."""
     failed = [event for _, event in events_of(trace, AllocationFailed, request)]
     if nth > len(failed):
-        raise FactError(f"allocation fails {len(failed)} times for {request} in this run")
+        raise FactError.of(
+            "fact.few_failed",
+            "allocation fails {n} times for {request} in this run",
+            n=len(failed),
+            request=request,
+        )
     return failed[nth - 1].num_blocks_needed
 
 

@@ -23,7 +23,12 @@ def computed_tokens_before(trace: Trace, *, request: str, step: int) -> int:
     """Tokens of the request whose K and V were in the cache when the step began to run it."""
     for _, event in events_of(trace, RequestScheduled, request, step):
         return event.num_computed_tokens
-    raise FactError(f"{request} is not scheduled in step {step}")
+    raise FactError.of(
+        "fact.not_scheduled",
+        "{request} is not scheduled in step {step}",
+        request=request,
+        step=step,
+    )
 
 
 def tokens_by_step(trace: Trace, *, request: str) -> tuple[int, ...]:
@@ -36,7 +41,9 @@ def first_scheduled_step(trace: Trace, *, request: str) -> int:
     """The step, counted from 0, in which the request ran first."""
     for happening, _ in events_of(trace, RequestScheduled, request):
         return happening.step
-    raise FactError(f"{request} is never scheduled in this run")
+    raise FactError.of(
+        "fact.never_scheduled", "{request} is never scheduled in this run", request=request
+    )
 
 
 def is_scheduled(trace: Trace, *, request: str, step: int) -> bool:
@@ -48,7 +55,9 @@ def finished_step(trace: Trace, *, request: str) -> int:
     """The step, counted from 0, in which the request ended."""
     for happening, _ in events_of(trace, RequestFinished, request):
         return happening.step
-    raise FactError(f"{request} does not finish in this run")
+    raise FactError.of(
+        "fact.not_finished", "{request} does not finish in this run", request=request
+    )
 
 
 def step_of_token(trace: Trace, *, request: str, token: int) -> int:
@@ -60,21 +69,26 @@ def step_of_token(trace: Trace, *, request: str, token: int) -> int:
             < event.num_computed_tokens + event.num_scheduled_tokens
         ):
             return happening.step
-    raise FactError(f"token {token} of {request} is never computed in this run")
+    raise FactError.of(
+        "fact.not_computed",
+        "token {token} of {request} is never computed in this run",
+        token=token,
+        request=request,
+    )
 
 
 def num_common_prefix_blocks(trace: Trace, *, step: int, group: int = 0) -> int:
     """Leading blocks that every running request holds, as schedule() of the step reports them."""
     for _, event in events_of(trace, StepScheduled, step=step):
         return event.num_common_prefix_blocks[group]
-    raise FactError(f"this run has no step {step}")
+    raise FactError.of("fact.no_step", "this run has no step {step}", step=step)
 
 
 def victim(trace: Trace, *, nth: int = 1) -> str:
     """The request that was preempted first (nth = 1), second, .."""
     victims = [event.request_id for _, event in events_of(trace, RequestPreempted)]
     if nth > len(victims):
-        raise FactError(f"{len(victims)} requests are preempted in this run")
+        raise _few_preempted(len(victims))
     return victims[nth - 1]
 
 
@@ -82,7 +96,7 @@ def preempted_for(trace: Trace, *, nth: int = 1) -> str | None:
     """Who needed the blocks at the nth preemption."""
     found = [event.for_request_id for _, event in events_of(trace, RequestPreempted)]
     if nth > len(found):
-        raise FactError(f"{len(found)} requests are preempted in this run")
+        raise _few_preempted(len(found))
     return found[nth - 1]
 
 
@@ -90,8 +104,12 @@ def preempted_step(trace: Trace, *, nth: int = 1) -> int:
     """The step, counted from 0, of the nth preemption."""
     steps = [happening.step for happening, _ in events_of(trace, RequestPreempted)]
     if nth > len(steps):
-        raise FactError(f"{len(steps)} requests are preempted in this run")
+        raise _few_preempted(len(steps))
     return steps[nth - 1]
+
+
+def _few_preempted(count: int) -> FactError:
+    return FactError.of("fact.few_preempted", "{n} requests are preempted in this run", n=count)
 
 
 def num_preemptions(trace: Trace) -> int:
@@ -113,7 +131,9 @@ def _resumption(trace: Trace, request: str) -> tuple[int, int]:
     for happening, event in events_of(trace, RequestAdmitted, request):
         if event.resumed:
             return happening.step, event.num_hit_tokens
-    raise FactError(f"{request} is never resumed in this run")
+    raise FactError.of(
+        "fact.not_resumed", "{request} is never resumed in this run", request=request
+    )
 
 
 def waiting(trace: Trace, *, at: str) -> tuple[str, ...]:

@@ -16,14 +16,22 @@ def state_at(trace: Trace, at: str) -> State:
 def request_at(trace: Trace, request: str, at: str) -> RequestState:
     found = state_at(trace, at).requests.get(request)
     if found is None:
-        raise FactError(f"this run has no request {request} at {at}")
+        raise FactError.of(
+            "fact.no_request", "this run has no request {request} at {at}", request=request, at=at
+        )
     return found
 
 
 def table_at(trace: Trace, request: str, *, at: str, group: int) -> list[int]:
     tables = request_at(trace, request, at).block_tables
     if group >= len(tables) or not tables[group]:
-        raise FactError(f"{request} holds no block of group {group} at {at}")
+        raise FactError.of(
+            "fact.no_table",
+            "{request} holds no block of group {group} at {at}",
+            request=request,
+            group=group,
+            at=at,
+        )
     return tables[group]
 
 
@@ -52,8 +60,13 @@ def block_table_entry(trace: Trace, *, request: str, index: int, at: str, group:
     """The physical block at a logical index (from 0) of the request's table."""
     table = table_at(trace, request, at=at, group=group)
     if index >= len(table):
-        raise FactError(
-            f"{request} has {len(table)} blocks at {at}, and index {index} is asked for"
+        raise FactError.of(
+            "fact.short_table",
+            "{request} has {n} blocks at {at}, and index {index} is asked for",
+            request=request,
+            n=len(table),
+            at=at,
+            index=index,
         )
     return table[index]
 
@@ -101,8 +114,12 @@ def nth_block_taken(trace: Trace, *, request: str, nth: int) -> int:
     """The request's first (nth = 1), second, .. new block."""
     taken = blocks_taken(trace, request=request)
     if nth > len(taken):
-        raise FactError(
-            f"{request} takes {len(taken)} blocks in this run, and the {nth}th is asked for"
+        raise FactError.of(
+            "fact.few_taken",
+            "{request} takes {n} blocks in this run, and the {nth}th is asked for",
+            request=request,
+            n=len(taken),
+            nth=nth,
         )
     return taken[nth - 1]
 
@@ -111,7 +128,7 @@ def first_block_taken(trace: Trace) -> int:
     """The first block that anybody was given."""
     for _, event in events_of(trace, BlocksTaken):
         return event.block_ids[0]
-    raise FactError("nobody is given a block in this run")
+    raise FactError.of("fact.none_taken", "nobody is given a block in this run")
 
 
 def steps_of_taking(trace: Trace, *, request: str) -> tuple[int, ...]:
@@ -131,7 +148,12 @@ def nth_hole(trace: Trace, *, request: str, nth: int) -> int:
     """The first (nth = 1), second, .. block that left the request's window."""
     holes = holes_made(trace, request=request)
     if nth > len(holes):
-        raise FactError(f"{len(holes)} blocks leave the window of {request} in this run")
+        raise FactError.of(
+            "fact.few_holes",
+            "{n} blocks leave the window of {request} in this run",
+            n=len(holes),
+            request=request,
+        )
     return holes[nth - 1]
 
 
@@ -139,7 +161,7 @@ def window_of_group(trace: Trace, *, group: int) -> int:
     """The window of a sliding-window group, in tokens."""
     window = state_at(trace, "start").groups[group].get("window")
     if window is None:
-        raise FactError(f"group {group} has no window")
+        raise FactError.of("fact.no_window", "group {group} has no window", group=group)
     return int(window)
 
 
@@ -148,7 +170,12 @@ def step_of_hole(trace: Trace, *, request: str, block: int) -> int:
     for happening, event in events_of(trace, HolesMade, request):
         if block in event.block_ids:
             return happening.step
-    raise FactError(f"block {block} never leaves the window of {request} in this run")
+    raise FactError.of(
+        "fact.no_hole",
+        "block {block} never leaves the window of {request} in this run",
+        block=block,
+        request=request,
+    )
 
 
 def num_tokens(trace: Trace, *, request: str, at: str) -> int:
@@ -203,7 +230,12 @@ def setting(trace: Trace, *, name: str) -> int | bool | str | None:
     """A setting of the run, by its name in the configuration."""
     config = state_at(trace, "start").config
     if name not in config:
-        raise FactError(f"{name} is no setting; there are {', '.join(sorted(config))}")
+        raise FactError.of(
+            "fact.no_setting",
+            "{name} is no setting; there are {known}",
+            name=name,
+            known=", ".join(sorted(config)),
+        )
     value: int | bool | str | None = config[name]
     return value
 

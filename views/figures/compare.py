@@ -106,7 +106,7 @@ def _side(half: Half, text: Text) -> dict[str, Any]:
         return side
     look = _LOOKS.of(half.trace)
     state = half.trace.at(half.trace.last)
-    note = half.stuck_reason or ""
+    note = text.said(half.stuck_reason or "")
     if half.is_cut:
         note = text("compare.cut", n=len(look.frames) - 1)
     return side | {

@@ -74,7 +74,7 @@ def size(inputs: Inputs, text: Text) -> tuple[Sizing | None, dict[str, str]]:
         try:
             model = read_config(_values(inputs, text), text)
         except ConfigError as error:
-            errors[where] = str(error)
+            errors[where] = text.error(error)
     if model is None or question is None:
         return None, errors
     weights = None
@@ -82,7 +82,7 @@ def size(inputs: Inputs, text: Text) -> tuple[Sizing | None, dict[str, str]]:
         try:
             weights = weigh(model.values, question.dtype, text)
         except ConfigError as error:
-            return None, {"weights": str(error)}
+            return None, {"weights": text.error(error)}
     length = question.max_model_len or model.max_positions
     if length is None:
         return None, {"max_len": text("sizing_error.no_length")}

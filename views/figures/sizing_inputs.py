@@ -98,7 +98,7 @@ def read_inputs(inputs: Inputs, text: Text) -> tuple[Question | None, dict[str, 
         try:
             return reader(typed[name], *limits, text)
         except ConfigError as error:
-            errors[name] = str(error)
+            errors[name] = text.error(error)
             return None
 
     optional = {name: not typed[name] for name in ("weights", "kv", "max_len")}

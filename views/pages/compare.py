@@ -93,7 +93,7 @@ def _material(choice: Choice, text: Text) -> tuple[Material, str]:
         try:
             return letters(choice.letters if choice.letters is not None else OWN_LETTERS, text), ""
         except ConfigError as error:
-            return NOTHING, str(error)
+            return NOTHING, text.error(error)
     if choice.workload == RUN:
         run = session.run(session.PLAYGROUND)
         if run is None:

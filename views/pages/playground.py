@@ -69,7 +69,7 @@ def _waiting() -> None:
     if not session.loader().is_ready and failure is None:
         st.info(text("model.waiting"))
     if failure is not None:
-        session.choices().notices["error"] = text("model.failed", reason=failure)
+        session.choices().notices["error"] = text("model.failed", reason=text.said(failure))
         st.button(text("model.retry"), key="retry", on_click=session.retry_model)
     notices()
 

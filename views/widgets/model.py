@@ -40,5 +40,9 @@ def _payload(look: int) -> dict[str, Any]:
         return {"is": "ready", "words": text("model.ready"), "share": 1, "look": 0}
     if loader.failure is not None:
         return {"is": "failed", "words": text("model.failed_short"), "share": 0, "look": 0}
-    words = text("model.loading", stage=loader.stage) if loader.stage else text("model.queued")
+    words = (
+        text("model.loading", stage=text.said(loader.stage))
+        if loader.stage
+        else text("model.queued")
+    )
     return {"is": "loading", "words": words, "share": loader.share, "look": look}

@@ -33,7 +33,7 @@ def notices() -> None:
         {
             "kind": kind,
             "title": text.named("notice_kind", kind),
-            "text": found[kind],
+            "text": text.said(found[kind]),
             "can_close": kind in CLOSABLE,
             "way_out": _way_out(kind, run),
         }

@@ -49,7 +49,7 @@ def _tokens(run: Run | None, draft: Draft, text: Text) -> dict[str, Any]:
     try:
         tokenized = session.tokenize(draft)
     except PagewalkError as error:
-        return {"count": str(error), "error": True}
+        return {"count": text.error(error), "error": True}
     if tokenized is None:
         return {}
     warning = run.why_refused(draft, len(tokenized.token_ids), text)

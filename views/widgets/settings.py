@@ -61,7 +61,7 @@ def problems_of(config: EngineConfig, changed: Mapping[str, Any], text: Text) ->
         try:
             left[name] = numbers_of({name: given}, text)[name]
         except ConfigError as error:
-            problems[name] = str(error)
+            problems[name] = text.error(error)
             del left[name]
     as_it_is = {name: getattr(config, name) for name in config.__struct_fields__}
     while True:
@@ -69,7 +69,7 @@ def problems_of(config: EngineConfig, changed: Mapping[str, Any], text: Text) ->
             EngineConfig(**{**as_it_is, **left})
         except ConfigError as error:
             named = _named(str(error), left)
-            problems[named[0] if named else ""] = str(error)
+            problems[named[0] if named else ""] = text.error(error)
             if len(named) != 1:
                 return problems
             del left[named[0]]

@@ -42,5 +42,5 @@ def _typed(run: Run, question: Draft, text: Text) -> Typed:
     try:
         tokenized = run.tokenize(question)
     except PagewalkError as error:
-        return Typed(problem=str(error))
+        return Typed(problem=text.error(error))
     return Typed(tokenized.token_ids, tokenized.token_bytes)
