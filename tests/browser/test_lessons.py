@@ -1,0 +1,117 @@
+"""Every lesson is walked to its end in a browser, once with right and once with wrong answers."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from lessons.grading import answer_of, choices_of, grade
+from lessons.library import LoadedLesson, all_lessons
+
+pytestmark = pytest.mark.browser
+
+LESSONS = {loaded.name: loaded for loaded in all_lessons()}
+
+
+@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.parametrize("is_right", [True, False], ids=["right", "wrong"])
+def test_a_lesson_is_walked_to_its_end(page, base_url, name, is_right):
+    loaded = LESSONS[name]
+    page.goto(f"{base_url}/learn?lesson={name}")
+    chunks = loaded.lesson.chunks
+    for index, chunk in enumerate(chunks):
+        expect(text_of(page, name, index)).to_be_visible()
+        if chunk.predict:
+            answer(page, loaded, chunk.predict, is_right=is_right)
+            found = page.locator(".body > .verdict")
+            expect(found).to_have_attribute("data-kind", "right" if is_right else "wrong")
+            expect(found.locator(".sentence p").first).to_be_visible()
+        page.keyboard.press("Enter")
+    num_right = len(loaded.lesson.predictions) if is_right else 0
+    total = len(loaded.lesson.predictions)
+    expect(page.locator(".body > .ending")).to_contain_text(
+        f"You predicted {num_right} of {total} rightly."
+    )
+    expect(page.locator(".body > .ending .sources a").first).to_have_attribute(
+        "href", re.compile("v0.17.1")
+    )
+    assert page.get_by_text("could not be drawn").count() == 0
+
+
+def text_of(page: Page, name: str, index: int):
+    """The part that shows this text."""
+    return page.locator(f'[data-page="{name}/{index}/False"]')
+
+
+def answer(page: Page, loaded: LoadedLesson, question: str, *, is_right: bool) -> None:
+    lesson = loaded.lesson
+    prediction = lesson.predictions[question]
+    given = answer_of(lesson, question, loaded.traces)
+    if not is_right:
+        given = a_wrong_one(loaded, question, given)
+    card = page.locator(".body > .card")
+    if prediction.kind == "number":
+        card.locator("input").fill(str(given))
+    elif prediction.kind == "choice":
+        options = choices_of(lesson, question, loaded.traces)
+        card.locator(".option").nth(options.index(given)).click()
+    else:
+        click_blocks(page, (given,) if prediction.kind == "block" else given)
+    card.get_by_role("button", name="This is my answer").click()
+
+
+def click_blocks(page: Page, block_ids) -> None:
+    """Where they are offered, else in the pool; each one waits until it is seen as picked."""
+    for place, block_id in enumerate(block_ids):
+        offered = page.locator(".body > .card .option.block", has_text=re.compile(rf"^{block_id}$"))
+        if offered.count():
+            offered.click()
+        else:
+            page.get_by_role("button", name=re.compile(rf"^{block_id}: ")).first.click()
+        expect(page.locator(".body > .card .picks .block")).to_have_count(place + 1)
+
+
+def a_wrong_one(loaded: LoadedLesson, question: str, right):
+    """Something that the engine did not do, in the form of an answer."""
+    lesson = loaded.lesson
+    prediction = lesson.predictions[question]
+    if prediction.kind == "choice":
+        return next(o for o in choices_of(lesson, question, loaded.traces) if o != right)
+    if prediction.kind == "order":
+        other = tuple(reversed(right))
+        return other if other != tuple(right) else tuple(right)[:-1] or (9,)
+    candidates = (right + 1, 1, 2, 3) if prediction.kind == "block" else (right + 3,)
+    return next(c for c in candidates if not grade(lesson, question, c, loaded.traces).is_right)
+
+
+def test_progress_stays_in_the_link_and_a_reload_brings_the_reader_back(page, base_url):
+    page.goto(f"{base_url}/learn?lesson=6&chunk=8")
+    expect(text_of(page, "06-prefill", 7)).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.locator(".body > .ending")).to_be_visible()
+    expect(page).to_have_url(re.compile("done=40"))
+    page.reload()
+    expect(page.locator(".marks")).to_be_visible()
+    page.get_by_role("button", name="All lessons").click()
+    card = page.get_by_role("button", name=re.compile("Prefill takes what it needs"))
+    expect(card).to_contain_text("done")
+
+
+def test_a_lesson_is_changed_and_run_live_and_taken_back(page, base_url):
+    page.goto(f"{base_url}/learn?lesson=6")
+    page.get_by_text("Run it live, your way").click()
+    page.get_by_label("prompt of r0").fill("ABCDEFG")
+    page.get_by_role("button", name="Run it live", exact=True).click()
+    expect(page.locator(".body > .change .own")).to_contain_text("This is your run")
+    page.locator(".body > .card input").fill("2")
+    page.get_by_role("button", name="This is my answer").click()
+    expect(page.locator(".body > .verdict")).to_have_attribute("data-kind", "right")
+    page.get_by_role("button", name="Back to the recorded run").click()
+    expect(page.locator(".body > .change .own")).to_contain_text("Change what you like")
+
+
+def test_the_card_of_a_question_is_made_once(page, base_url):
+    page.goto(f"{base_url}/learn?lesson=10&chunk=5")
+    click_blocks(page, (5, 4, 3))
+    expect(page.locator(".body > .card .picks .block")).to_have_text(["5", "4", "3"])
+    assert page.locator(".body > .card .how").count() == 1
