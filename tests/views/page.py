@@ -34,6 +34,12 @@ def open_own(app):
     return load(app.run())
 
 
+def turn_to(app, example):
+    """As if its name had been clicked."""
+    names = next(group for group in app.get("button_group") if group.key == "example")
+    return names.set_value(example).run()
+
+
 def prompt(text="Hello there", **fields):
     return Draft(text=text, **fields)._asdict()
 

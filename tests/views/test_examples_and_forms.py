@@ -2,11 +2,17 @@
 
 import pytest
 
-from tests.views.page import load, notice, open_own, payload, prompt, send, set_number, setting
-
-
-def switch(app, name):
-    return app.get("button_group")[0].set_value(name).run()
+from tests.views.page import (
+    load,
+    notice,
+    open_own,
+    payload,
+    prompt,
+    send,
+    set_number,
+    setting,
+    turn_to,
+)
 
 
 def field_of(app):
@@ -18,10 +24,10 @@ def test_a_live_run_is_found_again_after_another_example(app):
     send(app, "target", {"step": 1, "plus": 0, "sequence": 1})
     send(app, "target", {"position": 5, "sequence": 2})
     run = app.session_state["desks"]["playground"].run
-    switch(app, "doc_example")
+    turn_to(app, "doc_example")
     assert payload(app, "pool")["num_blocks"] == 11
     assert payload(app, "transport")["run"] != run.run_id, "so that play stops"
-    switch(app, "own")
+    turn_to(app, "own")
     assert app.session_state["desks"]["playground"].run is run
     assert payload(app, "transport")["position"] == 5
     assert [card["id"] for card in payload(app, "requests")["cards"]] == ["r0"]

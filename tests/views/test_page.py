@@ -12,6 +12,7 @@ from tests.views.page import (
     set_number,
     set_switch,
     setting,
+    turn_to,
 )
 from views.drafts import Restart
 
@@ -218,7 +219,7 @@ def test_a_failure_while_drawing_is_one_sentence(app, monkeypatch):
 
 def test_a_press_that_comes_after_another_example_was_opened_moves_the_run_that_was_left(app):
     run_id = payload(app.run(), "transport")["run"]
-    app.get("button_group")[0].set_value("own").run()
+    turn_to(app, "own")
     send(app, "target", {"position": 20, "sequence": 1, "run": run_id})
-    app.get("button_group")[0].set_value("doc_example").run()
+    turn_to(app, "doc_example")
     assert payload(app, "transport")["position"] == 20

@@ -1,10 +1,6 @@
 """What was typed into the lens Why? belongs to the example in which it was typed."""
 
-from tests.views.page import load, payload, send
-
-
-def switch(app, name):
-    return app.get("button_group")[0].set_value(name).run()
+from tests.views.page import load, payload, send, turn_to
 
 
 def test_a_typed_question_stays_with_its_example(app):
@@ -12,12 +8,12 @@ def test_a_typed_question_stays_with_its_example(app):
     send(app.run(), "asked", {"text": "ABCDX", "mode": "chat"})
     assert payload(app, "why")["ask"]["text"] == "ABCDX"
     load(app)
-    switch(app, "own")
+    turn_to(app, "own")
     send(app, "lens", "why")
     assert payload(app, "why")["ask"]["text"] == ""
     send(app, "asked", {"text": "Hello", "mode": "raw"})
-    switch(app, "doc_example")
+    turn_to(app, "doc_example")
     assert payload(app, "why")["ask"]["text"] == "ABCDX"
-    switch(app, "own")
+    turn_to(app, "own")
     ask = payload(app, "why")["ask"]
     assert (ask["text"], ask["mode"]) == ("Hello", "raw")

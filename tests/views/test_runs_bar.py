@@ -3,8 +3,7 @@
 import pytest
 
 from tests.views.branches import branch, go_to_end_of, names, run_id, run_steps, shown, two_prompts
-from tests.views.page import notice, payload, send, set_number
-from tests.views.test_examples_and_forms import switch
+from tests.views.page import notice, payload, send, set_number, turn_to
 from views.shelf import MAX_RUNS
 
 
@@ -78,9 +77,9 @@ def test_a_restart_takes_the_place_of_the_run_that_is_shown(app):
 def test_another_example_has_runs_of_its_own(app):
     two_prompts(app)
     branch(app)
-    switch(app, "doc_example")
+    turn_to(app, "doc_example")
     assert payload(app, "runs") is None
-    switch(app, "own")
+    turn_to(app, "own")
     assert len(names(app)) == 2
     assert shown(app) == "Run 2"
 

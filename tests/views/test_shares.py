@@ -1,6 +1,6 @@
 """What a server allows each visitor is kept, and said where it is reached."""
 
-from tests.views.page import notice, payload, prompt, send, set_number
+from tests.views.page import notice, payload, prompt, send, set_number, turn_to
 from tests.views.survival import again, begun, desk, plain, step_to, visit
 from views.limits import server_limits
 
@@ -60,7 +60,7 @@ def test_all_runs_of_a_visitor_share_one_room_for_k_and_v(app, monkeypatch):
 def test_an_example_that_finds_no_room_says_so_and_begins_once_there_is_some(app, monkeypatch):
     limit(monkeypatch, "POOL_BYTES", 600_000)
     begun(app, "Hello")
-    app.get("button_group")[0].set_value("shared_prompt").run()
+    turn_to(app, "shared_prompt")
     assert "your other runs hold 512,000: lower num_blocks to 11" in notice(app, "error")
     assert payload(app, "requests") is None
     assert not app.error

@@ -89,8 +89,6 @@ MESSAGES: dict[str, str] = {
     "notice_kind.error": "This did not work",
     "notice_kind.note": "Note",
     "notice_kind.stuck": "Nothing can move any more",
-    "notice_kind.unsaved": "Not saved any more",
-    "notice_kind.at_rest": "Only to look at for now",
     "notice_kind.departs": "Departs from vLLM",
     "notice.not_whole": "{name}={given} is not a whole number: give one such as 16, without a decimal point",
     "notice.too_many_digits": "{name} has {n} digits: give a whole number such as 16",

@@ -13,6 +13,8 @@ MESSAGES: dict[str, str] = {
     "saved.disk.other": "From here on this run is not saved: after {n:,} steps the server could not write ({reason}). It goes on, and its link will bring back what was saved.",
     "saved.waiting": "This run can be looked at, and goes on once the model is there.",
     "saved.stopped": "Stopped: the engine has not yet repeated the past of this run, so nothing can be asked of it. A step beyond its end lets it go on.",
+    "notice_kind.unsaved": "Not saved any more",
+    "notice_kind.at_rest": "Only to look at for now",
     # What a server allows
     "limit.prompt": "The prompt has {n:,} bytes, and this server takes {most:,}: shorten it.",
     "limit.upload": "The file has {n:,} bytes, and this server opens {most:,}: take a shorter run.",

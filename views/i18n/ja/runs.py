@@ -66,6 +66,7 @@ MESSAGES: dict[str, str] = {
     "until_kind.preempted": "何かがプリエンプトされる",
     "until_kind.done": "すべて終了する",
     "until_kind.branched": "分岐が始まる",
+    "until_kind.returned": "エンジンがこの実行の過去を再現し終える",
     "until.running": "停止条件：{until}",
     "until.where": "ステップ {step}",
     "until.over": "「{until}」の前に、ステップ {step} ですべてのリクエストが終了しました。",
