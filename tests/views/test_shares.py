@@ -1,7 +1,10 @@
 """What a server allows each visitor is kept, and said where it is reached."""
 
+import pytest
+
 from tests.views.page import notice, payload, prompt, send, set_number, turn_to
 from tests.views.survival import again, begun, desk, plain, step_to, visit
+from views import __main__ as start
 from views.limits import server_limits
 
 
@@ -75,3 +78,10 @@ def test_a_run_that_takes_too_much_to_go_on_can_be_looked_at(app, monkeypatch):
     back = again(app)
     assert "lower num_blocks to 12." in notice(back, "at_rest")
     assert plain(back) == plain(app)
+
+
+def test_a_setting_of_the_server_that_is_wrong_ends_it_with_a_sentence(monkeypatch):
+    limit(monkeypatch, "SESSIONS", "many")
+    with pytest.raises(SystemExit, match="PAGEWALK_MAX_SESSIONS=many is out of range"):
+        start.main()
+    server_limits.cache_clear()
