@@ -61,8 +61,8 @@ PAGE_STYLE = """<style>
 [data-testid="stElementContainer"] { opacity: 1 !important; transition: none !important; }
 /* The pages stand in one thin line; Streamlit's own is 56 px high. */
 [data-testid="stHeader"], [data-testid="stToolbar"] { height: 2.25rem; min-height: 0; }
-:root:lang(ja) [data-testid="stMain"] { word-break: auto-phrase; line-break: strict; }
-.st-key-page_head > :has(.st-key-readiness) { flex-shrink: 0; flex-basis: auto; } /* words beside it get narrower */
+:root:lang(ja) [data-testid="stMain"] :is(p, li) { word-break: auto-phrase; line-break: strict; }
+@media (min-width: 641px) { .st-key-page_head > :has(.st-key-readiness) { min-width: 216px; } } /* words beside it get narrower */
 .st-key-language_switch { position: fixed; top: 0.2rem; right: clamp(0.75rem, 1.9vw, 2.5rem); z-index: 999991; width: auto; }
 [data-testid="stTopNav"] { padding-left: calc(clamp(0.75rem, 1.9vw, 2.5rem) - 7.5px); }
 [data-testid="stMainBlockContainer"] { padding-top: 2.6rem; }
