@@ -31,7 +31,7 @@ def begin_example(chosen: Choices) -> None:
     try:
         begin(chosen, example.config, [Draft(text=prompt) for prompt in example.prompts])
     except ConfigError as error:
-        chosen.say("error", str(error))
+        chosen.say("error", error.sentence)
 
 
 def begin(

@@ -14,7 +14,7 @@ def find(chosen: Choices, run_id: object) -> Brought | None:
     try:
         brought = bring_back(chosen.share.saved, run_id, words)
     except SourceError as error:
-        chosen.say("error", str(error))
+        chosen.say("error", error.sentence)
         return None
     run = brought.run
     chosen.share.take(run, brought.example, origin=brought.origin, came_from=brought.saved)
@@ -56,7 +56,7 @@ def engage(chosen: Choices) -> None:
             chosen.share.check_pool(run.config, bytes_per_block, words)
             go_on(brought, loader.model, loader.lock)
         except PagewalkError as error:
-            run.refusal = str(error)
+            run.refusal = error.sentence
         chosen.follow(run)
 
 
@@ -66,5 +66,5 @@ def why_no_engine(chosen: Choices) -> str | None:
     if run is None or run.saving is None or run.can_be_branched:
         return None
     if run.refusal is None and failure is not None:
-        return text("model.failed", reason=failure)
-    return run.refusal or text("saved.waiting")
+        return text("model.failed", reason=text.said(failure))
+    return text.said(run.refusal or text("saved.waiting"))

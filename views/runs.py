@@ -220,7 +220,7 @@ class Run:
             with self.lock or nullcontext():
                 self.live.step()
         except TraceError as error:  # what was saved does not repeat itself: no engine can go on
-            self.live, self.refusal = None, str(error)
+            self.live, self.refusal = None, error.sentence
             raise
         self.keep()
         return True
