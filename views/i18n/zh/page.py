@@ -138,7 +138,6 @@ MESSAGES: dict[str, str] = {
     "queue.left_nothing": "没有块离开队列：命中的块本来就在使用中。",
     "queue.joined_tail": "{blocks} 按此顺序加入队尾。",
     "queue.joined_head": "{blocks} 加入队首：没有哈希，不可能再被命中。",
-    "queue.joined_head": "{blocks} 加入队首：没有哈希，谁也无法命中它们。",
     "queue.joined_nothing": "没有块加入队列：这些块还被其他请求占用。",
     # Block tables
     "tables.title": "块表",
