@@ -5,13 +5,20 @@ import pickle
 import re
 from collections import Counter
 
+import msgspec
 import pytest
 
 from engine.config import EngineConfig
 from engine.errors import ConfigError, Sentence, TraceError, reason_of
-from engine.trace.codec import read_trace
+from engine.trace.codec import encode_trace, read_trace
 from tests.sentences import every_sentence, gaps
+from views.comparing import half, start_of
+from views.figures.compare import compare
+from views.figures.compare_inputs import Setting
+from views.figures.opened import File, Limits, opened
+from views.opening import Upload, open_example, open_upload
 from views.text import LANGUAGES, Text
+from views.workloads import MATERIALS
 
 SENTENCES = tuple(every_sentence())
 OTHERS = [language for language in LANGUAGES if language != "en"]
@@ -111,3 +118,29 @@ def test_a_sentence_can_be_copied():
         "span.up",
         "不小于 3",
     )
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_damaged_file_is_explained_in_the_language_of_the_page(language):
+    """As plain text: the codec of a component's payload takes no other kind of string."""
+    lines = encode_trace(open_example().trace).split(b"\n")
+    text, damaged = Text(language), b"\n".join([*lines[:5], b'{"type": '])
+    run = open_upload(Upload("cut.jsonl", len(damaged), damaged), text)
+    payload = opened(run.trace, File(run.name, run.problem), Limits(1, 1), text)
+    problem = payload["file"]["problem"]
+    assert type(problem) is str
+    assert msgspec.json.decode(msgspec.json.encode(payload)) == payload
+    assert problem != run.problem
+    assert re.search(r"\b6 行", problem)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_run_that_stands_still_says_so_in_the_language_of_the_page(language):
+    text, setting = Text(language), Setting(num_blocks="3")
+    stuck = MATERIALS["pressure"]
+    side = half(stuck, setting, start_of(stuck), text)
+    assert side.stuck_reason is not None
+    note = compare(side, side, text)["sides"][0]["run"]["note"]
+    assert type(note) is str
+    assert "r0" in note
+    assert "nothing" not in note
