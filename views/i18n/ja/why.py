@@ -69,7 +69,7 @@ MESSAGES: dict[str, str] = {
     "why.WindowGap.do": "ウィンドウから外れたブロックは先に解放され、そのため先に失われます。プールが大きければ、より長く残ります。",
     "why.FullHit.other": "ヒットしうるブロックはすべてヒットし、ミスはありません。計算するのは残りの {n} トークンです。",
     # The picture
-    "why.blocks": "{request} のブロック（順番どおり）",
+    "why.blocks": "{request}：ブロックの並び",
     "why.mark.hit": "ヒット",
     "why.mark.miss": "ミス",
     "why.mark.lost": "追い出し",
