@@ -1,6 +1,6 @@
-"""引擎和课程说的话。键是 `error.` 加引擎的代码，英文原句在引擎里。
+"""What the engine and the lessons say, in Chinese: `error.` and the engine's code.
 
-句末没有句号：这些句子会放进别的句子里。
+The English sentences are the engine's own. None ends in a full stop: they stand in others.
 """
 
 MESSAGES: dict[str, str] = {
@@ -15,8 +15,8 @@ MESSAGES: dict[str, str] = {
     "error.setting.unknown": "{name}={given} 不存在：请从 {choices} 中选择",
     "error.setting.not_boolean": "{name}={given} 既不是 true 也不是 false",
     "error.setting.hash_seed": "hash_seed={given} 不是文本：请加上引号",
-    "error.setting.budget_below_seqs": "max_num_batched_tokens={budget} 小于 max_num_seqs={seqs}：请升到 {seqs}，或把 max_num_seqs 降到 {budget}",
-    "error.setting.budget_below_length": "不用分段 prefill 时，max_num_batched_tokens={budget} 必须达到 max_model_len={length}：请升高它，或打开分段 prefill",
+    "error.setting.budget_below_seqs": "max_num_batched_tokens={budget} 小于 max_num_seqs={seqs}：请提高到 {seqs}，或把 max_num_seqs 降到 {budget}",
+    "error.setting.budget_below_length": "不用分段 prefill 时，max_num_batched_tokens={budget} 必须达到 max_model_len={length}：请提高它，或打开分段 prefill",
     "error.setting.refused": "设置：{reason}",
     "error.setting.fixed": "{name} 在运行中不能改变：请用它开始一次新的运行",
     "error.data.place": "{reason}{place}",
@@ -36,12 +36,12 @@ MESSAGES: dict[str, str] = {
     "error.prompt.not_text": "提示词 {given} 不是文本",
     "error.prompt.half_character": "提示词下标 {index} 处只有半个字符（单独的代理项）：请删去",
     "error.prompt.no_token_for": "提示词下标 {index} 处的字符 {char!r} 在这个模型里没有 token：请删去",
-    "error.prompt.no_template": "这个模型没有聊天模板：请用“原始文本”（raw）方式发送",
-    "error.prompt.rewritten": "这个模型的聊天模板会改写提示词，无法把其中输入的控制 token 与模板自己的分开：请删去它们，或用“原始文本”（raw）方式发送",
+    "error.prompt.no_template": "这个模型没有对话模板：请用“原始文本”（raw）方式发送",
+    "error.prompt.rewritten": "这个模型的对话模板会改写提示词，无法把其中输入的控制 token 与模板自己的分开：请删去它们，或用“原始文本”（raw）方式发送",
     "error.prompt.too_long": "提示词有 {n:,} 个字符，最多接受 {most:,} 个：请缩短",
-    "error.prompt.too_many_tokens": "提示词有 {tokens} 个 token，而 max_model_len={limit} 只容得下 {most} 个，外加 1 个回答：请缩短提示词，或升高 max_model_len",
+    "error.prompt.too_many_tokens": "提示词有 {tokens} 个 token，而 max_model_len={limit} 只容得下 {most} 个，外加 1 个回答：请缩短提示词，或提高 max_model_len",
     "error.request.taken": "请求 id {id!r} 已被使用：请换一个",
-    "error.oversized": "{tokens} 个提示词 token 加上最多 {max_tokens} 个新 token{capped}，需要 {needed} 个块，每块 {size} 个 token，而块池只有 {usable} 个块：请把 num_blocks 升到 {enough}，降低 max_tokens，或缩短提示词（vLLM 会抢占这个请求，让它永远等下去）",
+    "error.oversized": "{tokens} 个提示词 token 加上最多 {max_tokens} 个新 token{capped}，需要 {needed} 个块，每块 {size} 个 token，而块池只有 {usable} 个块：请把 num_blocks 提高到 {enough}，降低 max_tokens，或缩短提示词（vLLM 会抢占这个请求，让它永远等下去）",
     "error.oversized.capped": "（受 max_model_len={limit} 限制）",
     "error.stuck.head": "什么都不能再运行了：{request} 在等待队列的队首，有 {tokens} 个 token，至少需要 {needed} 个块，而块池只有 {usable} 个块{behind}。vLLM 0.17.1 也会这样永远等下去。请中止 {request}，或用更多的块开始一次新的运行。",
     "error.stuck.behind": "，后面还有 {n} 个请求在等",
@@ -80,7 +80,7 @@ MESSAGES: dict[str, str] = {
     "error.file.settings": "无法理解这次运行的设置：{reason}",
     "error.saved.damaged": "保存的运行已损坏：{problem}",
     "error.saved.unreadable": "保存的运行无法读取：{reason}",
-    "error.workload.refused": "不是工作负载：{reason}",
+    "error.workload.refused": "不是有效的负载：{reason}",
     "error.trace.line_1": "第 1 行：{reason}",
     "error.trace.line": "第 {line} 行：{reason}；在它之前的部分可以打开",
     "error.trace.ends_midway": "文件在第 {step} 步中间结束",
@@ -176,7 +176,7 @@ MESSAGES: dict[str, str] = {
     "error.fact.not_admitted": "{request} 在这次运行中没有被准入",
     "error.fact.few_lookups": "{request} 查找了 {n} 次，没有第 {nth} 次",
     "error.fact.few_touched": "{request} 在这次运行中引用块 {n} 次",
-    "error.fact.no_parent": "块 {block} 在 {at} 没有父块",
+    "error.fact.no_parent": "块 {block} 在 {at} 没有父哈希",
     "error.fact.few_resets": "这次运行中缓存被重置 {n} 次",
     "error.fact.not_scheduled": "{request} 在第 {step} 步没有被调度",
     "error.fact.never_scheduled": "{request} 在这次运行中没有被调度",

@@ -74,7 +74,7 @@ MESSAGES: dict[str, str] = {
     "sizing.too_small": "vLLM 无法启动：一个 {n} token 的请求需要 {needed}，而 KV 缓存只有 {given}。",
     "sizing.longest": "设 max_model_len={longest} 就可以。",
     "sizing.beyond": "max_model_len={n} 超出模型的 max_position_embeddings={most}：除非拉伸位置编码 (rope_scaling)，vLLM 会拒绝。",
-    "sizing.odd_block": "block_size={n} 用来计算没有问题，但 vLLM 的 CUDA kernel 要求 16 的倍数。",
+    "sizing.odd_block": "block_size={n} 用来计算没有问题，但 vLLM 的 CUDA 内核要求 16 的倍数。",
     "sizing.bar_title": "GPU 显存，按比例",
     "sizing_bar.weights": "权重",
     "sizing_bar.rest": "其他一切",
