@@ -7,7 +7,17 @@ import streamlit as st
 
 from views import session
 from views.components.piece import carry
-from views.pages import allocator, compare, fragmentation, home, inspect, learn, playground, sizing
+from views.pages import (
+    allocator,
+    compare,
+    fragmentation,
+    home,
+    inspect,
+    kernel,
+    learn,
+    playground,
+    sizing,
+)
 from views.text import TAGS
 from views.widgets.language import language
 
@@ -31,6 +41,7 @@ pages = [
     lessons,
     st.Page(allocator.render, title=text("practice.nav"), url_path="allocator"),
     play,
+    st.Page(kernel.render, title=text("kernel.nav"), url_path="kernel"),
     st.Page(compare.render, title=text("compare.page"), url_path="compare"),
     st.Page(sizing.render, title=text("app.sizing"), url_path="sizing"),
     st.Page(fragmentation.render, title=text("frag.page"), url_path="fragmentation"),

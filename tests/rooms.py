@@ -139,7 +139,9 @@ ROOMS: dict[str, Room] = {
     "lessons.__main__": Room(
         ours=("lessons", "engine.trace", "engine.workload", "engine.sources.live", *SETTINGS)
     ),
-    "views.__main__": Room(ours=("views.limits", *SETTINGS), packages=("streamlit",)),
+    "views.__main__": Room(
+        ours=("views.limits", "views.model_choice", *SETTINGS), packages=("streamlit",)
+    ),
     "views.theme": Room(),
     "views.text": Room(ours=("views.i18n", "engine.errors")),
     "views.i18n": Room(ours=("views.i18n",)),
@@ -239,6 +241,7 @@ ROOMS: dict[str, Room] = {
     "views.share": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.loading")),
     "views.choices": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.share")),
     "views.examples": Room(ours=("engine.workload", *SETTINGS)),
-    "views.loading": Room(ours=("engine.sources", *SETTINGS)),
+    "views.model_choice": Room(ours=(*SETTINGS, *TEXTS)),
+    "views.loading": Room(ours=("views.model_choice", "engine.sources", *SETTINGS)),
     "app": Room(ours=("views",), packages=("streamlit",)),
 }

@@ -13,6 +13,7 @@ from streamlit.web import cli
 
 from engine.errors import ConfigError
 from views.limits import server_limits
+from views.model_choice import server_model
 
 APP = Path(__file__).parents[1] / "app.py"
 # Without views.components: parts are registered with a running server.
@@ -29,6 +30,7 @@ def main() -> None:
     """A setting of the server that is wrong ends it at once, with a sentence."""
     try:
         server_limits()
+        server_model()
     except ConfigError as error:
         sys.exit(str(error))
     given = sys.argv[1:]

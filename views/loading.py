@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from engine.errors import PagewalkError
+from views.model_choice import server_model
 
 SECONDS_BETWEEN_COLLECTIONS = 45
 Progress = Callable[[str, float], None]
@@ -17,7 +18,8 @@ Progress = Callable[[str, float], None]
 def load_default_model(progress: Progress) -> Any:
     """Torch is imported here, in the loader's thread, and nowhere before."""
     live = importlib.import_module("engine.sources.live")
-    return live.load_model(progress=progress, num_threads=1)
+    chosen = server_model()
+    return live.load_model(**chosen._asdict(), progress=progress, num_threads=1)
 
 
 class Loader:

@@ -5,13 +5,13 @@ import torch
 
 from engine.runner.attention import reference
 from engine.runner.attention.backend import GroupBatch
+from engine.runner.attention.tiling import Tiling, choose_num_splits, choose_tiling
 from engine.runner.attention.triton_backend import (
     PagedPlan,
     TritonAttention,
     paged_attention,
     write_kv,
 )
-from engine.runner.attention.tiling import Tiling, choose_num_splits, choose_tiling
 from tests.kernels import gate
 from tests.runner.scattered import Scattered
 

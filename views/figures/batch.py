@@ -51,13 +51,13 @@ def batch(
         return payload | {"empty": text("batch.nothing", step=cursor.step)}
     group_id = group_id if 0 <= group_id < len(state.groups) else 0
     shares = shares_of(state, group_id)
-    place = _place(shares, selection)
+    place = place_of(shares, selection)
     size = state.group_block_sizes[group_id]
     drawn = DrawnRows(state, shares, size, place)
     return payload | {
         "beside": _summary(state, shares, text),
         "starts": _starts(shares),
-        "groups": _groups(state, text),
+        "groups": group_choices(state, text),
         "group": group_id,
         "group_label": text("batch.groups"),
         "size": size,
@@ -75,7 +75,7 @@ def batch(
     }
 
 
-def _place(shares: Sequence[Share], selection: Selection) -> Place:
+def place_of(shares: Sequence[Share], selection: Selection) -> Place:
     for share in shares:
         if share.request.request_id == selection.request_id:
             token = selection.token
@@ -127,7 +127,7 @@ def _starts(shares: Sequence[Share]) -> str:
     return f"{', '.join(map(str, head))} … {', '.join(map(str, tail))}"
 
 
-def _groups(state: State, text: Text) -> list[str]:
+def group_choices(state: State, text: Text) -> list[str]:
     """One name for each KV-cache group; none where there is nothing to choose."""
     if len(state.groups) == 1:
         return []

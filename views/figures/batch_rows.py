@@ -120,7 +120,7 @@ class DrawnRows:
                 stop = position + 1
                 while stop < share.stop and stop - share.start in kept:
                     stop += 1
-                drawn = dict(enumerate(_tokens(share, position, stop), position))
+                drawn = dict(enumerate(tokens_of(share, position, stop), position))
             yield self._row(share, position, drawn[position])
 
     def _kept_rows(self, share: Share) -> set[int]:
@@ -166,7 +166,7 @@ def _fold(words: str, share: Share, position: int) -> dict[str, Any]:
     return {"fold": words, "request": share.request.request_id, "token": position}
 
 
-def _tokens(share: Share, start: int, stop: int) -> list[list[Any]]:
+def tokens_of(share: Share, start: int, stop: int) -> list[list[Any]]:
     """[drawn, token id, kind] of the positions `start` to `stop - 1`, drafts among them."""
     request = share.request
     known = min(stop, request.num_tokens)

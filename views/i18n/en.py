@@ -7,6 +7,7 @@ from views.i18n import (
     en_fragmentation,
     en_home,
     en_inspect,
+    en_kernel,
     en_learn,
     en_numbers,
     en_practice,
@@ -22,6 +23,7 @@ MESSAGES: dict[str, str] = {
     **en_events.MESSAGES,
     **en_why.MESSAGES,
     **en_home.MESSAGES,
+    **en_kernel.MESSAGES,
     **en_learn.MESSAGES,
     **en_numbers.MESSAGES,
     **en_practice.MESSAGES,
@@ -289,11 +291,4 @@ MESSAGES: dict[str, str] = {
     "key_does.ends": "start or end of what has run",
     "key_does.escape": "select nothing",
     "key_does.help": "show or hide this list",
-    # Narration
-    "narration.title": "What happened in step {step}",
-    "narration.empty": "Nothing has happened yet.",
-    "narration.add": "Nothing has happened yet: add a prompt.",
-    "narration.done": "All requests are finished; add a prompt to go on.",
-    "narration.go": "Go to this moment",
-    "narration.departs": "departs from vLLM",
 }

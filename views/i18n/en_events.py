@@ -61,4 +61,10 @@ MESSAGES: dict[str, str] = {
     "event.BlocksFreed.other": "{request} gives up blocks {blocks}, its tail first.",
     "event.StepEnded": "Step {step} is over.",
     "event.StepEnded.stats": "Step {step} is over: {hits} of {queries} tokens looked up were hits.",
+    "narration.title": "What happened in step {step}",
+    "narration.empty": "Nothing has happened yet.",
+    "narration.add": "Nothing has happened yet: add a prompt.",
+    "narration.done": "All requests are finished; add a prompt to go on.",
+    "narration.go": "Go to this moment",
+    "narration.departs": "departs from vLLM",
 }

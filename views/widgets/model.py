@@ -11,6 +11,7 @@ import streamlit as st
 
 from views import session
 from views.components.piece import piece
+from views.figures.engine_path import engine_path
 
 LOOKS_BEFORE_LOADING = 3
 
@@ -37,7 +38,7 @@ def _payload(look: int) -> dict[str, Any]:
     """`look` changes each time: a part that is given the same again is not called."""
     text, loader = session.text(), session.loader()
     if loader.is_ready:
-        return {"is": "ready", "words": text("model.ready"), "share": 1, "look": 0}
+        return {"is": "ready", "words": text("model.ready"), "share": 1, "look": 0} | _path()
     if loader.failure is not None:
         return {"is": "failed", "words": text("model.failed_short"), "share": 0, "look": 0}
     words = (
@@ -46,3 +47,12 @@ def _payload(look: int) -> dict[str, Any]:
         else text("model.queued")
     )
     return {"is": "loading", "words": words, "share": loader.share, "look": look}
+
+
+def _path() -> dict[str, str]:
+    """How the run on this desk is computed; nothing where no model ran."""
+    run = session.run()
+    if run is None or run.live is None:
+        return {}
+    path = engine_path(run.trace.header, run.live.path_reason, session.text())
+    return {} if path is None else {"path": path.words, "hint": path.hint}

@@ -1,0 +1,33 @@
+"""On which path a run is computed, in a few words: attention, dtype, linear layers."""
+
+from typing import NamedTuple
+
+from engine.trace.header import TraceHeader
+from views.text import Text
+
+TORCH = "torch-reference"  # engine/runner/attention/reference.py
+
+
+class PathWords(NamedTuple):
+    words: str
+    hint: str
+
+
+def runs_kernels(header: TraceHeader) -> bool:
+    """Whether the Triton kernels computed this run."""
+    return (header.kernel or "").split("+")[0] == "triton"
+
+
+def engine_path(header: TraceHeader, reason: str | None, text: Text) -> PathWords | None:
+    """None where no model ran. `reason`: why a GPU does without the kernels (LiveRun.path_reason)."""
+    if header.kernel is None:
+        return None
+    attention, *others = header.kernel.split("+")
+    named = {
+        "attention": "torch" if attention == TORCH else attention,
+        "dtype": header.dtype,
+        "device": header.device,
+        "others": "+".join(others),
+    }
+    hint = text("path.kernels" if runs_kernels(header) else "path.torch", **named)
+    return PathWords(text("path.words", **named), "\n".join(filter(None, (reason, hint))))

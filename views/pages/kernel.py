@@ -1,0 +1,68 @@
+"""The kernel: its walk over one row of the playground's own run, beside its source."""
+
+import streamlit as st
+
+from views import session
+from views.examples import EXAMPLES
+from views.figures.moment import moment_at
+from views.pages.frame import framed
+from views.theme import PAGE_STYLE
+from views.widgets.kernel import kernel_walk
+from views.widgets.model import model_status
+from views.widgets.notices import notices
+
+
+def render() -> None:
+    session.enter(session.PLAYGROUND)
+    framed(_page, session.text())
+
+
+def _page() -> None:
+    st.html(PAGE_STYLE)
+    session.settle()
+    session.prepare()
+    _header()
+    if session.run() is None:
+        _waiting()
+    else:
+        _walk()
+
+
+def _header() -> None:
+    text = session.text()
+    with st.container(key="page_head", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"## {text('kernel.nav')}", width="content")
+        st.segmented_control(
+            text("example.label"),
+            list(EXAMPLES),
+            key=session.example_field(),
+            format_func=lambda name: text.named("example", name),
+            on_change=session.take_example,
+            args=("example",),
+            required=True,
+            label_visibility="collapsed",
+        )
+        st.caption(text("kernel.about"), width="stretch")
+        model_status()
+
+
+def _waiting() -> None:
+    text, failure = session.text(), session.loader().failure
+    if failure is not None:
+        session.choices().notices["error"] = text("model.failed", reason=text.said(failure))
+    elif not session.loader().is_ready:
+        st.info(text("model.waiting"))
+    notices()
+
+
+@st.fragment(key="kernel_walk")
+def _walk() -> None:
+    def draw() -> None:
+        if session.settle():
+            st.rerun()
+        run = session.run()
+        if run is not None:
+            notices()
+            kernel_walk(run, moment_at(run.trace, session.choices().cursor), session.text())
+
+    framed(draw, session.text())
