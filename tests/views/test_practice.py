@@ -47,6 +47,8 @@ def test_clicks_are_held_against_the_engine_and_the_run_follows(chosen):
     card = practice_payload(chosen.practice, TEXT)
     assert card["done"] == [["touch", 1], ["touch", 2], ["take", 7], ["take", 8]]
     assert "1 mistake " in card["outcome"]
+    in_chinese = practice_payload(chosen.practice, Text("zh"))["done"]
+    assert in_chinese == [["touch", 1], ["touch", 2], ["取走", 7], ["取走", 8]]
 
 
 def test_whoever_gives_up_is_shown_what_the_engine_does(chosen):

@@ -26,7 +26,11 @@ def practice_card(
             [each, text.named("practice_verb", each), text.named("practice_verb_hint", each)]
             for each in VERBS
         ],
-        "done": [[deed.verb, deed.target] for deed in done if deed.verb != DONE],
+        "done": [
+            [text.named("practice_verb", deed.verb), deed.target]
+            for deed in done
+            if deed.verb != DONE
+        ],
         "words": {name: text.named("practice_word", name) for name in WORDS},
         "seed": text("practice.seed", seed=seed),
     }

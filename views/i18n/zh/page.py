@@ -77,7 +77,7 @@ MESSAGES: dict[str, str] = {
     "prompt.add_hint": "Ctrl+Enter",
     "prompt.waiting": "模型就绪后显示 token；你的文本会保留。",
     "prompt.count.other": "{n} 个 token",
-    "prompt.blocks.other": "{n} 个 {size} token 的满块，余 {rest}",
+    "prompt.blocks.other": "{n} 个满块（每块 {size} 个），余 {rest}",
     "prompt.more.other": "… 还有 {n} 个 token",
     "prompt.too_long": "{n:,} 个字符，最多接受 {most:,} 个：请缩短提示词",
     "prompt.long": "{n} 个字符：加入时再计算 token 数",
