@@ -28,9 +28,12 @@ One word for one thing:
     prefill, decode, chunk              prefill、decode、分段
     draft, drafter                      草稿 token、草稿模型
     attention window, sliding window    注意力窗口、滑动窗口
+    full attention, chunked local       全注意力、分段局部
     KV-cache group, K and V             KV 缓存组、K 和 V
     waste, internal, external           浪费、内部碎片、外部碎片
     reserved, growing, compaction       预留、连续增长、紧缩
     run, branch, trace                  运行、分支、trace
     playground, lesson, prediction      演练场、课、预测
+    chat template, workload             对话模板、负载
+    kernel, tile, split                 内核、分片、拆分
 """
