@@ -9,6 +9,7 @@ from views import session
 from views.components.piece import carry
 from views.pages import (
     allocator,
+    beat,
     compare,
     fragmentation,
     home,
@@ -40,6 +41,7 @@ pages = [
     first,
     lessons,
     st.Page(allocator.render, title=text("practice.nav"), url_path="allocator"),
+    st.Page(beat.render, title=text("beat.nav"), url_path="beat"),
     play,
     st.Page(kernel.render, title=text("kernel.nav"), url_path="kernel"),
     st.Page(compare.render, title=text("compare.page"), url_path="compare"),

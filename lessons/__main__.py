@@ -5,6 +5,7 @@ python -m lessons record [NAME ...]    run the scenarios anew and write their tr
 python -m lessons new NAME             a small lesson that passes check, to be written on
 python -m lessons values NAME          every number of a lesson, by name
 python -m lessons checks               what a lesson can ask about a run
+python -m lessons puzzles              search the puzzles of "Beat the pool" anew, which takes minutes
 """
 
 import argparse
@@ -19,12 +20,14 @@ from engine.trace.trace import Trace
 from lessons.checks import list_of_checks
 from lessons.library import ROOT, LoadedLesson, lesson_folders, load_lesson
 from lessons.misconceptions import list_of_misconceptions
+from lessons.puzzle_search import record_best
 from lessons.questions import all_questions
 from lessons.scaffold import create_lesson, keep, record
 from lessons.scenario import needs_model, whole_scenario
 from lessons.schema import Prompt
 from lessons.verification import Report, values_of, verify
 
+COMMANDS = ("check", "record", "new", "values", "checks", "puzzles")
 COLUMNS = ("lesson", "scenarios", "steps", "values", "expected", "questions")
 
 
@@ -124,7 +127,7 @@ def main(arguments: Sequence[str] | None = None, *, root: Path = ROOT) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("command", choices=("check", "record", "new", "values", "checks"))
+    parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("names", nargs="*", metavar="NAME", help="a folder's name or number")
     parser.add_argument("--model", action="store_true", help="record: also what needs the model")
     options = parser.parse_intermixed_args(arguments)
@@ -144,6 +147,9 @@ def _run(command: str, names: list[str], root: Path) -> int:
         return check(names, root)
     if command == "new":
         print(f"{create_lesson(names[0], root)}: write on in lesson.toml and en.md")
+    elif command == "puzzles":
+        for name, found in record_best():
+            print(f"{name}: {found.hit_rate:.1%}, preempted: {len(found.preempted)}")
     elif command == "values":
         for name, value in values_of(load_lesson(names[0], root)):
             print(f"{name} = {value}")

@@ -50,6 +50,8 @@ PAGE = Room(
         "views.studying",
         "views.practice",
         "views.practising",
+        "views.beat",
+        "views.beating",
         "engine.trace",
         "lessons",
         *PURE_CORE,
@@ -72,6 +74,7 @@ BEHIND_PAGES = Room(
         "views.limits",
         "views.saving",
         "views.practice",
+        "views.beat",
         "lessons",
         "views.figures.address",
         "views.figures.moment",
@@ -157,7 +160,12 @@ ROOMS: dict[str, Room] = {
         packages=("plotly", "networkx"),
     ),
     **dict.fromkeys(
-        ("views.figures.lesson", "views.figures.practice", "views.figures.syllabus"),
+        (
+            "views.figures.beat",
+            "views.figures.lesson",
+            "views.figures.practice",
+            "views.figures.syllabus",
+        ),
         Room(ours=("views.figures", "lessons", "engine.trace", *TEXTS)),
     ),
     # How a kernel cuts its work is asked of what launches it.
@@ -196,6 +204,7 @@ ROOMS: dict[str, Room] = {
             "views.side_runs",
             "views.studying",
             "views.practising",
+            "views.beating",
             "views.drafts",
             "views.runs",
             "views.branching",
@@ -219,6 +228,10 @@ ROOMS: dict[str, Room] = {
     ),
     "views.study": BEHIND_PAGES,
     "views.practice": BEHIND_PAGES,
+    "views.beat": BEHIND_PAGES,
+    "views.beating": BEHIND_PAGES._replace(
+        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.side_runs")
+    ),
     "views.practising": BEHIND_PAGES._replace(
         ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.studying")
     ),

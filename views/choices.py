@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from engine.trace.state import Cursor
+from views.beat import Beat
 from views.drafts import Draft, Restart
 from views.examples import DOC_EXAMPLE
 from views.figures.compare_inputs import Choice
@@ -51,6 +52,7 @@ class Choices:
     compare: Choice | None = None  # what is compared; None: the address says it
     study: Study | None = None  # the lesson that is read
     practice: Practice | None = None  # the exercise of the allocator's page
+    beat: Beat | None = None  # the puzzle of "Beat the pool"
     done: set[int] = field(default_factory=set)  # numbers of lessons read to their end
     panel_is_open: bool = False
     draft: Draft = NO_DRAFT

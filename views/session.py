@@ -14,7 +14,7 @@ from engine.sources.saved import SavedRuns
 from engine.sources.source import Tokenized
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
-from views import actions, beginning, bringing_back, links, practising, side_runs, studying
+from views import actions, beating, beginning, bringing_back, links, practising, side_runs, studying
 from views.choices import Choices
 from views.drafts import Branch, Draft, Restart
 from views.examples import DOC_EXAMPLE, EXAMPLES, Example
@@ -25,7 +25,7 @@ from views.runs import Run
 from views.share import Share
 from views.text import LANGUAGES, Text, best_language, quoted
 
-PLAYGROUND, LEARN, ALLOCATOR = "playground", "learn", "allocator"
+PLAYGROUND, LEARN, ALLOCATOR, BEAT = "playground", "learn", "allocator", "beat"
 _DESKS, _HERE, _LANGUAGE, _EXAMPLE = "desks", "desk", "language", "example"
 
 
@@ -206,6 +206,7 @@ ACTIONS: dict[str, actions.Action] = {
     **side_runs.ACTIONS,
     **studying.ACTIONS,
     **practising.ACTIONS,
+    **beating.ACTIONS,
     **beginning.ACTIONS,
 }
 

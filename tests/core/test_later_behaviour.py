@@ -109,9 +109,10 @@ def test_the_fold_equals_the_engine_with_later_behaviour(path):
         assert state.snapshot() == run.engine.snapshot()
         check(state)
     middle = trace.cursor_at(trace.num_positions // 2)
-    assert trace.at(middle).snapshot() == fold(
-        trace.events_before(middle), **trace.header.config
-    ).snapshot()
+    assert (
+        trace.at(middle).snapshot()
+        == fold(trace.events_before(middle), **trace.header.config).snapshot()
+    )
 
 
 def test_settings_that_are_off_are_named_nowhere():

@@ -22,6 +22,7 @@ from views.theme import css_variables
 FOLDER = Path(__file__).parent
 NAMES = (
     "batch",
+    "beat",
     "block",
     "compare",
     "fields",

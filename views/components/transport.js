@@ -230,7 +230,7 @@ function options(select, label, entries, chosen) {
 
 // The link of this moment. Where somebody rested, the Back button comes back to; what only flew by is replaced.
 const REST_MS = 1000;
-const SOURCES = ["example", "run", "lesson", "chunk", "done", "file", "level", "seed"];
+const SOURCES = ["example", "run", "lesson", "chunk", "done", "file", "level", "seed", "puzzle", "arranged"];
 const names = (address) => Object.fromEntries(SOURCES.filter((name) => address[name] !== undefined).map((name) => [name, address[name]]));
 function address(player, wanted) {
   if (player.underWay !== null) return; // not there yet

@@ -1,6 +1,7 @@
 """The words of the pages, in English: vLLM's own words, short sentences, no jargon beside them."""
 
 from views.i18n import (
+    en_beat,
     en_compare,
     en_counts,
     en_events,
@@ -27,6 +28,7 @@ MESSAGES: dict[str, str] = {
     **en_learn.MESSAGES,
     **en_numbers.MESSAGES,
     **en_practice.MESSAGES,
+    **en_beat.MESSAGES,
     **en_tree.MESSAGES,
     **en_time.MESSAGES,
     **en_runs.MESSAGES,

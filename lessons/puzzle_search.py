@@ -1,0 +1,102 @@
+"""What can be reached in the puzzles of puzzles.py: a search in which the engine scores each try."""
+
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from lessons.puzzles import BEST_PATH, Arrangement, Prompt, Puzzle, Score, code_of, puzzles, score
+
+NUM_STARTS = 3  # beside the given one, so that the search does not end on the first hill
+HEADING = "# Written by python -m lessons puzzles: the best arrangement that the search found.\n"
+
+
+class Best(NamedTuple):
+    arrangement: Arrangement
+    score: Score
+
+
+def search(puzzle: Puzzle) -> Best:
+    """The best that was found, which need not be the best there is.
+
+    Prompts of the same make are exchangeable, so an order is one of their kinds. From a few starts
+    the search improves the order and how each kind is put together, until nothing helps.
+    """
+    chance = random.Random(puzzle.name)
+    given = _Plan.given(puzzle)
+    starts = [given, *(given.shuffled(chance) for _ in range(NUM_STARTS))]
+    return max((_climbed(puzzle, plan) for plan in starts), key=lambda best: best.score.rank)
+
+
+def record_best() -> list[tuple[str, Score]]:
+    """Search all puzzles and write what was found."""
+    found = [(puzzle, search(puzzle)) for puzzle in puzzles()]
+    lines = [f'{each.name} = "{code_of(each, best.arrangement)}"\n' for each, best in found]
+    BEST_PATH.write_text(HEADING + "".join(lines), encoding="utf-8")
+    return [(puzzle.name, best.score) for puzzle, best in found]
+
+
+class _Plan(NamedTuple):
+    order: tuple[str, ...]  # kinds, one for each place
+    parts: tuple[tuple[str, tuple[str, ...]], ...]  # kind -> the order of its parts
+
+    @classmethod
+    def given(cls, puzzle: Puzzle) -> "_Plan":
+        parts = {_kind(prompt): prompt.parts for prompt in puzzle.prompts}
+        return cls(tuple(map(_kind, puzzle.prompts)), tuple(parts.items()))
+
+    def shuffled(self, chance: random.Random) -> "_Plan":
+        order = tuple(chance.sample(self.order, len(self.order)))
+        parts = ((kind, tuple(chance.sample(each, len(each)))) for kind, each in self.parts)
+        return _Plan(order, tuple(parts))
+
+    def ways(self) -> tuple[Callable[[], Iterator["_Plan"]], ...]:
+        """What the search tries one after the other, each with all others as they are."""
+        kinds = (partial(self._put_together, kind) for kind, _ in self.parts)
+        return (self._one_rule, self._sent, *kinds)
+
+    def _one_rule(self) -> Iterator["_Plan"]:
+        """All kinds put together by one rule: what stands in front of what."""
+        names = sorted({name for _, parts in self.parts for name in parts})
+        for rule in itertools.permutations(names):
+            ruled = ((kind, tuple(sorted(parts, key=rule.index))) for kind, parts in self.parts)
+            yield self._replace(parts=tuple(ruled))
+
+    def _sent(self) -> Iterator["_Plan"]:
+        for order in sorted({*itertools.permutations(self.order)}):
+            yield self._replace(order=order)
+
+    def _put_together(self, kind: str) -> Iterator["_Plan"]:
+        for each in itertools.permutations(dict(self.parts)[kind]):
+            yield self._replace(parts=tuple({**dict(self.parts), kind: each}.items()))
+
+    def arrangement(self, puzzle: Puzzle) -> Arrangement:
+        """Prompts of one kind go in the order in which they come."""
+        parts = dict(self.parts)
+        left = {kind: [p.id for p in puzzle.prompts if _kind(p) == kind] for kind in parts}
+        return tuple((left[kind].pop(0), parts[kind]) for kind in self.order)
+
+
+def _kind(prompt: Prompt) -> str:
+    """What it is made of, and how many blocks its answer is about."""
+    return f"{' '.join(sorted(prompt.parts))} {len(prompt.output) // 4}"
+
+
+def _climbed(puzzle: Puzzle, plan: _Plan) -> Best:
+    """Up from this plan until no way leads further."""
+    best = _tried(puzzle, plan)
+    while True:
+        before = best.score.rank
+        for way in range(len(plan.ways())):
+            for each in plan.ways()[way]():
+                tried = _tried(puzzle, each)
+                if tried.score.rank > best.score.rank:
+                    plan, best = each, tried
+        if best.score.rank == before:
+            return best
+
+
+def _tried(puzzle: Puzzle, plan: _Plan) -> Best:
+    arrangement = plan.arrangement(puzzle)
+    return Best(arrangement, score(puzzle, arrangement))

@@ -1,0 +1,112 @@
+"""Beat the pool: what an arrangement may be, and what the engine makes of it."""
+
+import pytest
+
+from engine.trace.invariants import check
+from lessons.puzzle_search import search
+from lessons.puzzles import (
+    best_known,
+    code_of,
+    is_allowed,
+    puzzle_named,
+    puzzles,
+    read_code,
+    run_of,
+    score,
+)
+
+NAMES = [puzzle.name for puzzle in puzzles()]
+CLOCK = puzzle_named("clock")
+
+
+def put_together(puzzle, order, *rule):
+    """These prompts in this order, their parts by one rule."""
+    return tuple((id_, tuple(sorted(puzzle.prompt(id_).parts, key=rule.index))) for id_ in order)
+
+
+def test_behind_a_time_stamp_nothing_hits_and_in_front_of_it_every_full_block_does():
+    assert score(CLOCK, CLOCK.given).num_hits == 0
+    moved = put_together(CLOCK, "abcdef", "system", "clock", "question")
+    assert score(CLOCK, moved).hits == {"a": 0, "b": 20, "c": 20, "d": 20, "e": 20, "f": 20}
+
+
+def test_two_documents_in_turn_push_each_other_out_and_one_after_the_other_they_do_not():
+    puzzle = puzzle_named("documents")
+    rule = ("system", "map", "log", "question")
+    assert score(puzzle, put_together(puzzle, "abcdef", *rule)).num_hits == 60
+    assert score(puzzle, put_together(puzzle, "acebdf", *rule)).num_hits == 100
+
+
+def test_in_the_crowd_the_obvious_orders_fall_short_or_preempt():
+    puzzle = puzzle_named("crowd")
+    rule = ("system", "map", "log", "question", "clock")
+    as_given = score(puzzle, put_together(puzzle, "abcdef", *rule))
+    assert (as_given.preempted, as_given.hit_rate < puzzle.target) == ((), True)
+    grouped = score(puzzle, put_together(puzzle, "acebdf", *rule))
+    assert (grouped.preempted, grouped.hit_rate >= puzzle.target) == (("c", "f"), True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_puzzle_is_unsolved_as_it_is_given_and_can_be_solved(name):
+    puzzle = puzzle_named(name)
+    assert len(puzzle.prompts) == len(puzzle.arrivals) == 6
+    assert all("question" in prompt.own for prompt in puzzle.prompts)
+    given, (_, best) = score(puzzle, puzzle.given), best_known(name)
+    assert given.hit_rate < puzzle.target <= best.hit_rate
+    assert best.preempted == ()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_score_and_run_say_the_same(name):
+    puzzle = puzzle_named(name)
+    for arrangement in (puzzle.given, best_known(name)[0]):
+        trace, found = run_of(name, arrangement), score(puzzle, arrangement)
+        state = trace.at(trace.last)
+        check(state)
+        assert all(request.status.startswith("FINISHED") for request in state.requests.values())
+        assert {id_: r.num_cached_tokens for id_, r in state.requests.items()} == found.hits
+        assert {id_: r.num_prompt_tokens for id_, r in state.requests.items()} == found.num_tokens
+        assert state.num_preemptions == len(found.preempted)
+
+
+def test_the_search_finds_again_what_was_recorded():
+    assert search(CLOCK).score == best_known("clock")[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_exchange_of_two_prompts_beats_the_best_known(name):
+    puzzle = puzzle_named(name)
+    arrangement, best = best_known(name)
+    for one in range(6):
+        for other in range(one):
+            swapped = list(arrangement)
+            swapped[one], swapped[other] = swapped[other], swapped[one]
+            assert score(puzzle, tuple(swapped)).rank <= best.rank
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_code_brings_an_arrangement_back(name):
+    puzzle = puzzle_named(name)
+    for arrangement in (puzzle.given, best_known(name)[0]):
+        assert read_code(puzzle, code_of(puzzle, arrangement)) == arrangement
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "", "a012", "a012-b012-c012-d012-e012", "a012-b012-c012-d012-e012-e012",
+        "a01-b012-c012-d012-e012-f012", "a011-b012-c012-d012-e012-f012",
+        "a0123-b012-c012-d012-e012-f012", "g012-b012-c012-d012-e012-f012",
+        "a012-b012-c012-d012-e012-f012-a012", "a0١2-b012-c012-d012-e012-f012", "-" * 10_000,
+    ],
+)  # fmt: skip
+def test_what_leaves_out_doubles_or_adds_something_is_no_arrangement(code):
+    assert read_code(CLOCK, code) is None
+
+
+def test_every_prompt_keeps_its_own_question():
+    without = tuple((id_, tuple(p for p in parts if p != "question")) for id_, parts in CLOCK.given)
+    assert is_allowed(CLOCK, CLOCK.given)
+    assert not is_allowed(CLOCK, without)
+    assert not is_allowed(CLOCK, (*CLOCK.given, CLOCK.given[0]))
+    assert not is_allowed(CLOCK, (("z", ()), *CLOCK.given[1:]))

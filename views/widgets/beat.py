@@ -1,0 +1,32 @@
+"""The puzzle beside the stage."""
+
+from functools import partial
+from typing import Any
+
+from lessons.puzzles import puzzles
+from views import session
+from views.beat import Beat
+from views.components.piece import piece
+from views.figures.beat import beat_card
+from views.figures.moment import Moment
+from views.figures.selection import lit
+from views.text import Text
+
+SENDS = ("arranged", "begun_again", "best_shown", "puzzle", "selected")
+
+
+def beat(played: Beat, moment: Moment, text: Text) -> None:
+    payload = beat_payload(played, text) | {"lit": lit(moment.state, session.choices().selection)}
+    sent = {f"on_{what}_change": partial(session.note, "beat", what) for what in SENDS}
+    piece("beat", payload, **sent)
+
+
+def beat_payload(played: Beat, text: Text) -> dict[str, Any]:
+    card = beat_card(played.puzzle, played.arrangement, text, found=played.score, best=played.best)
+    names = [text.named("beat_puzzle", puzzle.name) for puzzle in puzzles()]
+    return card | {
+        "fits": True,
+        "number": played.number,
+        "puzzles": list(enumerate(names, 1)),
+        "is_given": played.is_given,
+    }
