@@ -89,7 +89,7 @@ MESSAGES: dict[str, str] = {
     "prompt.nothing_chat.other": "何も入力されていません。{n} トークンはチャットテンプレートのものです。",
     "prompt.blank_chat.other": "空白だけが入力されました。チャットテンプレートを含めて {n} トークンです。",
     "prompt.blank_raw.other": "空白だけが入力されました。{n} トークンです。",
-    "prompt.language_hint": "既定のモデルが分かるのは英語です。ほかの言語では、おうむ返しや繰り返しになります。",
+    "prompt.language_hint": "既定のモデルは英語向けです。ほかの言語では、おうむ返しや繰り返しになります。",
     "prompt.token": "トークン {i}、id {id}",
     "prompt.piece": "{whole} の一部",
     # Pool
@@ -216,7 +216,7 @@ MESSAGES: dict[str, str] = {
     "transport.forward": "進む",
     "transport.step_forward": "1 ステップ進む",
     "transport.last": "最後へ",
-    "transport.ask": "次のステップを実行",
+    "transport.ask": "次を実行",
     "transport.jump": "ステップへ",
     "transport.jump_hint": "ステップ番号を入力して Enter：そのステップの終わりに移動します",
     "transport.jump_bad": "「{given}」はステップではありません。{last} のような整数を指定してください。",
