@@ -51,7 +51,7 @@ pages = [
 ]
 carry(TAGS[text.language])
 page = st.navigation(pages, position="top")
-if page == first and home.names_a_moment():
-    st.switch_page(play, query_params=dict(st.query_params))
+if page == first and (door := home.door_of_link()) is not None:
+    st.switch_page((lessons, play, opened)[door], query_params=dict(st.query_params))
 language()
 page.run()

@@ -37,7 +37,7 @@ def test_only_cases_that_exist_have_a_reason() -> None:
     assert set(NOT_YET) <= {*REPORTS, *INPUTS}
 
 
-@pytest.mark.parametrize("case_id", sorted(set(NOT_YET) - {"link_markup"}))
+@pytest.mark.parametrize("case_id", sorted(NOT_YET))
 def test_a_case_that_is_tested_leaves_the_list(case_id: str, sources: str) -> None:
     assert not is_named(case_id, sources)
 

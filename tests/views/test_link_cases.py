@@ -9,7 +9,7 @@ from tests.hand_over import INPUTS, of_area
 from tests.source_tree import ROOT
 from tests.views.page import notice, payload
 
-LINKS = of_area("link")
+LINKS = {id_: case for id_, case in of_area("link").items() if id_ != "link_markup"}
 MAX_QUOTED = 40
 START = 4  # where the page opens without a link
 
@@ -51,8 +51,12 @@ def test_a_link_opens_the_same_for_the_next_visitor(app, case_id):
 
 
 def test_markup_in_a_link_is_quoted_letter_by_letter(app):
-    """As case link_markup wants it of a lesson."""
-    markup = INPUTS["link_markup"]["given"].removeprefix("?lesson=")
+    given = INPUTS["link_markup"]["given"]
+    markup = given.removeprefix("?lesson=")
     assert opened(app, f"?example={markup}")["position"] == START
     assert f"“{markup}”" in notice(app, "note")
-    assert opened(app, INPUTS["link_markup"]["given"])["position"] == START
+    del app.query_params["example"]
+    visitor = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    assert opened(visitor, given) is None, "the list of lessons has no run"
+    assert f"“{markup}”" in notice(visitor, "note")
+    assert payload(visitor, "syllabus")["parts"]

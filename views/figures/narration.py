@@ -126,7 +126,10 @@ def _hit_cut(event: events.HitCut, text: Text) -> str:
 
 
 def _holes_made(event: events.HolesMade, text: Text) -> str:
-    return text("event.HolesMade", request=event.request_id, blocks=text.ids(event.block_ids))
+    blocks = text.ids(event.block_ids)
+    return text.count(
+        "event.HolesMade", len(event.block_ids), request=event.request_id, blocks=blocks
+    )
 
 
 def _blocks_touched(event: events.BlocksTouched, text: Text) -> str:

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from engine.questions.lookup import query_of_tokens
 from engine.questions.miss import why_would_miss
+from engine.trace.events import RequestAdded, TokensSampled
+from engine.trace.per_trace import OnePerTrace
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 from views.figures.why import case
@@ -21,6 +23,27 @@ class Typed(NamedTuple):
     token_ids: Sequence[int] = ()
     token_bytes: Sequence[bytes] = ()
     problem: str = ""
+
+
+def names_of(trace: Trace) -> Mapping[int, bytes]:
+    """Token id -> letter, where each token of the run is one letter; nothing where they are more,
+    or numbers that stand for themselves. The run is a whole one: it is read once."""
+    return _NAMES.of(trace)
+
+
+def _read_names(trace: Trace) -> Mapping[int, bytes]:
+    names: dict[int, bytes] = {}
+    for event in trace.events_from(0):
+        if isinstance(event, RequestAdded):
+            names.update(zip(event.prompt_token_ids, event.prompt_token_bytes or (), strict=False))
+        elif isinstance(event, TokensSampled):
+            names.update(zip(event.token_ids, event.token_bytes or (), strict=False))
+    are_letters = all(len(name.decode(errors="replace")) == 1 for name in names.values())
+    are_numbers = all(name == str(id_).encode() for id_, name in names.items())
+    return names if are_letters and not are_numbers else {}
+
+
+_NAMES: OnePerTrace[Mapping[int, bytes]] = OnePerTrace(_read_names)
 
 
 def script_tokens(typed: str, names: Mapping[int, bytes], text: Text) -> Typed:

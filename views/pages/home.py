@@ -15,9 +15,11 @@ from views.text import Text
 from views.theme import PAGE_STYLE
 
 
-def names_a_moment() -> bool:
-    """Whether this is the address of a run, which is a matter of the playground."""
-    return any(name in st.query_params for name in MOMENT)
+def door_of_link() -> int | None:
+    """Which of the doors a link means that names a lesson or a moment, but no page."""
+    if "lesson" in st.query_params:
+        return 0
+    return 1 if any(name in st.query_params for name in MOMENT) else None
 
 
 def render(doors: Sequence[Page]) -> None:

@@ -8,7 +8,14 @@ from views.drafts import Draft
 from views.figures.moment import Moment
 from views.figures.prompt import MAX_LIVE_CHARACTERS
 from views.figures.why import why
-from views.figures.would_hit import Typed, answer, ask_form, ask_hint, script_tokens
+from views.figures.would_hit import (
+    Typed,
+    answer,
+    ask_form,
+    ask_hint,
+    names_of,
+    script_tokens,
+)
 from views.runs import Run
 from views.text import Text
 from views.widgets.linked import linked
@@ -26,7 +33,7 @@ def why_lens(run: Run, moment: Moment, text: Text, question: Draft) -> None:
 
 
 def _form(run: Run, question: Draft, text: Text) -> dict[str, Any]:
-    names = session.example().token_names if run.live is None else None
+    names = names_of(run.trace) if run.live is None else None
     mode = None if run.live is None else question.mode
     return ask_form(text, hint=ask_hint(names, text), typed=question.text, mode=mode)
 
@@ -38,7 +45,7 @@ def _typed(run: Run, question: Draft, text: Text) -> Typed:
         most = MAX_LIVE_CHARACTERS
         return Typed(problem=text("why.ask_long", n=len(question.text), most=most))
     if run.live is None:
-        return script_tokens(question.text, session.example().token_names, text)
+        return script_tokens(question.text, names_of(run.trace), text)
     try:
         tokenized = run.tokenize(question)
     except PagewalkError as error:

@@ -18,7 +18,7 @@ MESSAGES: dict[str, str] = {
     "event.PrefixLookedUp.hit": "{request} のルックアップ：{of} トークン中 {hit} トークンがヒット（ブロック {blocks}）。",
     "event.PrefixLookedUp.none": "{request} のルックアップ：ヒットなし。",
     "event.HitCut": "{request} のヒットを {before} から {after} トークンに切り詰めます。ブロック {block} が計算されていないためです。vLLM はそのまま使います。",
-    "event.HolesMade": "{request} のブロック {blocks} がアテンションウィンドウから外れ、その場所は null ブロックになります。",
+    "event.HolesMade.other": "{request} のブロック {blocks} がアテンションウィンドウから外れ、その場所は null ブロックになります。",
     "event.BlocksTouched": "{request} がブロック {blocks} を共有します。参照がそれぞれ 1 増えます。",
     "event.BlocksTaken.other": "{request} が空きキューの先頭からブロック {blocks} を取ります。",
     "event.BlocksTaken.evicted.other": "ブロック {blocks} は、それまでの内容を失います。",
