@@ -18,7 +18,7 @@ MESSAGES: dict[str, str] = {
     "beat.found": "{of} 中 {hits} がヒット",
     "beat.preempted_here.other": "プリエンプト {n} 回",
     "beat_puzzle.clock": "時計",
-    "beat_puzzle.documents": "2 つの文書",
+    "beat_puzzle.documents": "二つの文書",
     "beat_puzzle.crowd": "混雑",
     "beat_task.clock": "6 つのプロンプトが同じシステム文を含むのに、1 トークンもヒットしません。",
     "beat_task.documents": "3 つは地図 (MAP)、3 つは日誌 (LOG) について交互に尋ねます。プールは両方を長くは保持できません。",
