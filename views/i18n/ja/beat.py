@@ -21,7 +21,7 @@ MESSAGES: dict[str, str] = {
     "beat_puzzle.documents": "二つの文書",
     "beat_puzzle.crowd": "混雑",
     "beat_task.clock": "6 つのプロンプトが同じシステム文を含むのに、1 トークンもヒットしません。",
-    "beat_task.documents": "3 つは地図（MAP）、3 つは日誌（LOG） について交互に尋ねます。プールは両方を長くは保持できません。",
+    "beat_task.documents": "3 つは地図（MAP）、3 つは日誌（LOG）について交互に尋ねます。プールは両方を長くは保持できません。",
     "beat_task.crowd": "プロンプトは 2 つずつ来ます。3 つは長い応答を求め、プールは小さい。誰と誰が出会うかで、誰がプリエンプトされるかが決まります。",
     "beat_part.system": "システム文",
     "beat_part.clock": "タイムスタンプ",
