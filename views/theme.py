@@ -55,6 +55,8 @@ PAGE_STYLE = """<style>
 [data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"] {
   padding-left: clamp(0.75rem, 1.9vw, 2.5rem); padding-right: clamp(0.75rem, 1.9vw, 2.5rem);
 }
+/* Quiet words of ours, in the colour that all others have: Streamlit's own shade stays below 4.5:1. */
+[data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: light-dark(#615D55, #AAA79F); opacity: 1; }
 .st-key-parts { display: none; } /* carries scripts, shows nothing */
 /* Streamlit fades what a run has not drawn yet. A step draws all of the stage at once, and a fade that is
    begun and broken off at each step costs more than the step. */
@@ -63,6 +65,7 @@ PAGE_STYLE = """<style>
 [data-testid="stHeader"], [data-testid="stToolbar"] { height: 2.25rem; min-height: 0; }
 :root:lang(ja) [data-testid="stMain"] :is(p, li) { word-break: auto-phrase; line-break: strict; }
 @media (min-width: 641px) { .st-key-page_head > :has(.st-key-readiness) { min-width: 216px; } } /* words beside it get narrower */
+[data-testid="stLayoutWrapper"]:has(> .st-key-language_switch) { position: absolute; }
 .st-key-language_switch { position: fixed; top: 0.2rem; right: clamp(0.75rem, 1.9vw, 2.5rem); z-index: 999991; width: auto; }
 [data-testid="stTopNav"] { padding-left: calc(clamp(0.75rem, 1.9vw, 2.5rem) - 7.5px); }
 [data-testid="stMainBlockContainer"] { padding-top: 2.6rem; }
@@ -70,6 +73,7 @@ PAGE_STYLE = """<style>
 [data-testid="stMain"]:focus-visible { outline: 2px solid var(--st-primary-color, currentColor); outline-offset: -3px; box-shadow: none; }
 [data-testid="stHeader"] a:focus-visible { outline: 2px solid currentColor; outline-offset: -2px; } /* Streamlit shows a shade */
 :root[data-pointed] [data-testid="stMain"]:focus-visible { outline: none; }
+:root[data-pointed] [data-testid="stMain"]::before { box-shadow: none !important; }
 /* The stage: story | requests | pool, and the numbers below the story. A phone has them one below the other, in this order. */
 @media (min-width: 641px) {
   .st-key-stage {
@@ -77,6 +81,7 @@ PAGE_STYLE = """<style>
     grid-template: "story requests pool" auto "numbers requests pool" 1fr / minmax(0, 8.6fr) minmax(0, 21.6fr) minmax(0, 12.3fr);
   }
   .st-key-stage > :nth-child(1) { grid-area: story; } .st-key-stage > :nth-child(2) { grid-area: requests; }
+  .st-key-stage_pool { max-height: max(560px, var(--pw-room, 100vh)); overflow-y: auto; scrollbar-width: thin; }
   .st-key-stage > :nth-child(3) { grid-area: pool; } .st-key-stage > :nth-child(4) { grid-area: numbers; }
 }
 .st-key-home { max-width: 1080px; margin: 0 auto; } .st-key-home h1 { font-size: 2.1rem; padding-bottom: 0; }
