@@ -157,19 +157,19 @@ def test_once_a_slot_was_overwritten_there_are_no_numbers():
         (
             "torch-reference+fbgemm-fused",
             None,
-            "torch, bfloat16, fbgemm-fused",
+            "torch, bf16, fbgemm",
             "Attention in plain torch on cpu",
         ),
         (
             "torch-reference+torch",
             "Attention runs in plain torch: this GPU is an sm_75.",
-            "torch, bfloat16, torch",
+            "torch, bf16, torch",
             "Attention runs in plain torch: this GPU is an sm_75.\nAttention in plain torch",
         ),
         (
             "triton+torch+graph-fused",
             None,
-            "triton, bfloat16, torch+graph-fused",
+            "triton, bf16, torch+graph",
             "Attention in Triton",
         ),
     ],

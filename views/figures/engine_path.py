@@ -6,6 +6,7 @@ from engine.trace.header import TraceHeader
 from views.text import Text
 
 TORCH = "torch-reference"  # engine/runner/attention/reference.py
+SHORT = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 
 
 class PathWords(NamedTuple):
@@ -30,4 +31,9 @@ def engine_path(header: TraceHeader, reason: str | None, text: Text) -> PathWord
         "others": "+".join(others),
     }
     hint = text("path.kernels" if runs_kernels(header) else "path.torch", **named)
-    return PathWords(text("path.words", **named), "\n".join(filter(None, (reason, hint))))
+    short = {
+        "attention": named["attention"],
+        "dtype": SHORT.get(header.dtype or "", header.dtype),
+        "others": "+".join(others).replace("-fused", ""),
+    }
+    return PathWords(text("path.words", **short), "\n".join(filter(None, (reason, hint))))

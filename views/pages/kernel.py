@@ -11,6 +11,11 @@ from views.widgets.kernel import kernel_walk
 from views.widgets.model import model_status
 from views.widgets.notices import notices
 
+# How far the model is stands at the right end of the line, while it loads as well.
+HEAD_STYLE = (
+    "<style>@media (min-width: 1001px) { .st-key-page_head { flex-wrap: nowrap; } }</style>"
+)
+
 
 def render() -> None:
     session.enter(session.PLAYGROUND)
@@ -19,6 +24,7 @@ def render() -> None:
 
 def _page() -> None:
     st.html(PAGE_STYLE)
+    st.html(HEAD_STYLE)
     session.settle()
     session.prepare()
     _header()
