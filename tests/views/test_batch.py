@@ -16,7 +16,7 @@ from tests.runner.builders import build_engine, build_loaded, build_stock, rando
 from tests.views.batches import packed_run
 from tests.views.runs import NAMES, WORKLOADS, golden_trace
 from views.figures.batch import batch
-from views.figures.batch_rows import _tokens, shares_of
+from views.figures.batch_rows import shares_of, tokens_of
 from views.figures.selection import Selection
 from views.text import Text
 
@@ -241,7 +241,7 @@ def test_a_character_across_tokens_is_known_whole_in_a_window_of_rows():
     )
     request = share.request.copy(0)
     request.added = added
-    drawn = _tokens(share._replace(request=request), 21, 23)
+    drawn = tokens_of(share._replace(request=request), 21, 23)
     assert drawn == [[[["A0", "bytes"]], 21, ""], ["b", 22, ""]]
 
 
