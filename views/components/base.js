@@ -156,7 +156,10 @@ const fitted = new WeakSet();
 const fit = (root) => {
   afterwards(() => measureFit(root));
   if (fitted.has(root)) return;
-  fitted.add(root); // what stands above grows while the page is new: texts, fonts
+  fitted.add(root);
+  // What stands above grows and shrinks: texts, fonts, a card that folds, a note.
+  const column = root.getRootNode().host?.closest("[data-testid=stVerticalBlock]");
+  if (column) new ResizeObserver(() => measureFit(root)).observe(column);
   for (const ms of [50, 300, 1000, 2500]) setTimeout(() => measureFit(root), ms);
   const resized = () => { if (root.isConnected) measureFit(root); else window.removeEventListener("resize", resized); };
   window.addEventListener("resize", resized);
@@ -165,7 +168,7 @@ const measureFit = (root) => {
   if (!root.isConnected) return;
   const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0, bar = document.querySelector("[data-testid=stBottomBlockContainer]");
   const top = root.getBoundingClientRect().top + scrolled, left = innerHeight - top - (bar?.offsetHeight ?? 90) - 12;
-  const height = innerWidth > 640 ? `${Math.max(200, left / (root.currentCSSZoom ?? 1))}px` : "";
+  const height = innerWidth > 640 ? `${Math.max(180, left / (root.currentCSSZoom ?? 1))}px` : "";
   if (root.style.maxHeight !== height) root.style.maxHeight = height;
   if (root.style.overflow !== "auto") root.style.overflow = "auto";
 };

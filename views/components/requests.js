@@ -1,9 +1,10 @@
 const opened = kept("opened", () => new Set()); // the finished requests whose cards somebody opened
+const DENSE_FROM = 4; // cards
 const button = (cls, kind) => { const b = el("button", cls); b.type = "button"; attr(b, "data-select", kind); return b; };
 
 function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
-  attr(root, "data-roomy", data.roomy);
+  attr(root, "data-roomy", data.roomy); attr(root, "data-dense", !data.roomy && data.cards.length >= DENSE_FROM);
   head(root, data.title);
   const cards = part(root, "cards"), state = Object.fromEntries(data.legend);
   sync(cards, data.cards, makeCard, (node, card) => { setCard(node, card, data, state); closed(node, card, opened); });

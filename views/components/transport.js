@@ -31,7 +31,7 @@ function present({ data, parentElement, setTriggerValue }) {
   player.interventions = data.num_interventions;
   settle(player); move(player, data.motion);
   if (isNew && (player.underWay !== null || player.dirty)) { player.underWay = null; player.dirty = true; flush(player); }
-  picture(root, player);
+  picture(root, player); room();
   afterPicture(() => { if (player.root === root && player.data.address) address(player, player.data.address); });
   return () => { if (player.root === root) { stop(player); clearTimeout(player.lost); player.root = null; player.gone = performance.now(); } };
 }
@@ -190,11 +190,15 @@ function press(player, event, help) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !target.matches || target.matches(EDITORS)) return;
   if (document.querySelector("[role=dialog]")) return;
   const arrows = { ArrowLeft: event.shiftKey ? "step_back" : "back", ArrowRight: event.shiftKey ? "step_forward" : "forward", Home: "first", End: "last" }[event.key];
-  if (arrows && !target.matches(OWN_ARROWS)) { act(player, arrows); event.preventDefault(); }
-  else if (event.key === " " && !target.matches(OWN_SPACE)) { toggle(player); event.preventDefault(); }
+  const isLeft = chosenWithThePointer(target);
+  if (arrows && (isLeft || !target.matches(OWN_ARROWS))) { act(player, arrows); event.preventDefault(); }
+  else if (event.key === " " && (isLeft || !target.matches(OWN_SPACE))) { toggle(player); event.preventDefault(); }
   else if (event.key === "Escape" && ["block", "hash", "request"].some((kind) => player.data.address?.[kind] !== undefined)) player.clear();
   else if (event.key === "?") help.click();
 }
+
+// Streamlit gives the focus back to what a row of choices was clicked in, also after a new run of the page.
+const chosenWithThePointer = (target) => document.documentElement.hasAttribute("data-pointed") && Boolean(target.closest("[data-testid=stButtonGroup]"));
 
 function picture(root, player) {
   if (!root) return;
@@ -227,6 +231,27 @@ function options(select, label, entries, chosen) {
   select.replaceChildren(...entries.map(([value, text]) => { const o = el("option", "", text); o.value = value; return o; }));
   if (chosen) select.value = chosen;
 }
+
+// How much of the screen the stage has: from what stands above it, which may be a bar of runs, a note or the panel, down
+// to the time at the bottom edge. Its columns share that (theme.py and the parts' own styles).
+const STAGE = ".st-key-stage", BAR = "[data-testid=stBottomBlockContainer]", NUMBERS = ".st-key-stage_numbers";
+const watched = new WeakSet(), watch = new ResizeObserver(() => measureRoom());
+function room() {
+  for (const name of ["[data-testid=stMainBlockContainer]", STAGE, BAR, NUMBERS]) {
+    const node = document.querySelector(name);
+    if (node && !watched.has(node)) { watched.add(node); watch.observe(node); }
+  }
+  afterwards(measureRoom);
+}
+function measureRoom() {
+  const stage = document.querySelector(STAGE), bar = document.querySelector(BAR), { style } = document.documentElement;
+  if (!stage || !bar) return;
+  const top = stage.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
+  const set = (name, px) => { const value = `${Math.round(px)}px`; if (style.getPropertyValue(name) !== value) style.setProperty(name, value); };
+  set("--pw-room", innerHeight - top - bar.offsetHeight - 10);
+  set("--pw-numbers", document.querySelector(NUMBERS)?.offsetHeight ?? 0);
+}
+window.addEventListener("resize", measureRoom, { signal: renewed("room") });
 
 // The link of this moment. Where somebody rested, the Back button comes back to; what only flew by is replaced.
 const REST_MS = 1000;

@@ -1,0 +1,73 @@
+"""The stage fits the screen: what happens now, the requests, the lens and the numbers end above the time."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_languages import speak
+from tests.browser.test_playground import MODEL_MS, NOW, open_at, where
+
+pytestmark = pytest.mark.browser
+
+CUT = """() => {
+  const dock = document.querySelector("[data-testid=stBottomBlockContainer]").getBoundingClientRect().top;
+  const parts = ["narration", "numbers", "requests", "tree", "pool", "queue", "tables"];
+  return parts.filter((name) => document.querySelector(`.st-key-${name}`).getBoundingClientRect().bottom > dock);
+}"""
+DOCK = "[data-testid=stBottomBlockContainer]"
+SETTLED_MS = 800  # parts that come and go have done so
+SCROLLS = "(node) => node.scrollHeight > node.clientHeight"
+
+
+def four_requests(page: Page, base_url: str) -> None:
+    """The questions behind one system prompt, four in 64 blocks, after their sixth step."""
+    page.goto(f"{base_url}/playground?example=shared_prompt")
+    page.get_by_role("button", name="Run next step").wait_for(timeout=MODEL_MS)
+    for step in range(6):
+        page.keyboard.press("Shift+ArrowRight")
+        expect(page.get_by_role("group", name="Time")).to_contain_text(f"step {step}, sub-step")
+
+
+@pytest.mark.model
+def test_four_requests_and_64_blocks_stand_on_the_screen_without_scrolling(page, base_url):
+    four_requests(page, base_url)
+    assert not page.get_by_test_id("stMain").evaluate(SCROLLS)
+    assert not page.locator(".cards").evaluate(SCROLLS)
+    assert page.evaluate(CUT) == []
+
+
+def test_the_panel_a_note_and_a_bar_of_runs_take_their_room_from_the_stage(page, base_url):
+    open_at(page, f"{base_url}/playground?step=2&sub=7", 2, 7)
+    page.get_by_role("button", name="Prompts, settings").click()
+    field = page.get_by_role("textbox", name="max_num_seqs")
+    field.fill("1")
+    field.press("Enter")
+    page.wait_for_timeout(SETTLED_MS)
+    dock, now = page.locator(DOCK).bounding_box(), page.locator(NOW).bounding_box()
+    assert now["y"] + now["height"] <= dock["y"]
+    page.get_by_role("button", name="Branch from step 3 with these").click()
+    page.get_by_role("group", name="Runs").wait_for()
+    page.get_by_role("button", name="Close settings").click()
+    page.get_by_role("button", name="Prompts, settings").wait_for()
+    page.wait_for_timeout(SETTLED_MS)
+    assert page.evaluate(CUT) == []
+
+
+def test_keys_go_to_the_time_after_a_language_was_chosen_with_the_pointer(page, base_url):
+    open_at(page, f"{base_url}/playground?step=3&sub=6", 3, 6)
+    speak(page, "ja")
+    speak(page, "en")
+    where(page, 3, 6)
+    page.keyboard.press("ArrowRight")
+    where(page, 3, 7)
+    page.get_by_role("radio", name="Documentation's A-O").click()
+    page.keyboard.press("ArrowRight")
+    where(page, 3, 8)
+
+
+def test_no_frame_stands_around_the_page_after_a_click_on_empty_space(page, base_url):
+    open_at(page, f"{base_url}/playground?step=3&sub=6", 3, 6)
+    page.mouse.click(5, 300)
+    page.keyboard.press("ArrowRight")
+    where(page, 3, 7)
+    frame = "(node) => getComputedStyle(node, '::before').boxShadow"
+    assert page.get_by_test_id("stMain").evaluate(frame) == "none"
