@@ -3,21 +3,38 @@
 // The parts of the stage arrive one by one; they are drawn at once when the last of them (the transport) is there:
 // one layout and one painted frame a step, and no frame that shows two moments.
 const PATIENCE_MS = 100; // where the transport has nothing new, and is not called
+const stageOf = () => kept("stage", () => ({ parts: new Map(), ends: new Map(), measures: [], timer: 0, mounted: new Map(), newer: new Map() }));
 function together(sent, { place, present, sheets }) {
-  const args = { ...sent, data: JSON.parse(new TextDecoder().decode(sent.data)) }, { parentElement } = sent;
+  const given = JSON.parse(new TextDecoder().decode(sent.data)), [key, number] = given.drawn, { parentElement } = sent;
   if (!parentElement.adoptedStyleSheets.length) parentElement.adoptedStyleSheets = sheets;
-  const stage = kept("stage", () => ({ parts: new Map(), ends: new Map(), measures: [], timer: 0 })), root = parentElement.querySelector(".root");
-  const draw = () => { attr(root, "data-still", stage.still); stage.ends.set(root, present(args)); };
+  const stage = stageOf(), root = parentElement.querySelector(".root");
+  // Once mounted, a part gets its new data with the transport's. Where Streamlit comes back with the old, the new counts.
+  const draw = () => {
+    const newer = stage.newer.get(key), data = newer?.number > number ? newer.data : given;
+    attr(root, "data-still", stage.still); stage.ends.set(root, present({ ...sent, data }));
+  };
   const measure = () => stage.measures.splice(0).forEach((each) => each());
   const flush = () => { clearTimeout(stage.timer); stage.timer = 0; const parts = [...stage.parts.values()]; stage.parts.clear(); parts.forEach((each) => each()); };
+  if (place !== "last") stage.mounted.set(key, { root, draw });
   if (place === "part" && stage.ends.has(root)) { stage.parts.set(root, draw); stage.timer ||= setTimeout(() => { flush(); measure(); }, PATIENCE_MS); }
   else {
     if (place === "last") { // motion tells what one sub-step changed; a jump has none
-      const { position } = args.data; stage.still = Math.abs(position - (stage.position ?? position)) > 1; stage.position = position; flush();
+      const { position } = given; stage.still = Math.abs(position - (stage.position ?? position)) > 1; stage.position = position;
+      bring(stage, given.parts ?? {}, number); flush();
     }
     draw(); measure();
   }
-  return () => { stage.ends.get(root)?.(); stage.ends.delete(root); stage.parts.delete(root); };
+  return () => {
+    stage.ends.get(root)?.(); stage.ends.delete(root); stage.parts.delete(root);
+    if (stage.mounted.get(key)?.root === root) stage.mounted.delete(key);
+  };
+}
+function bring(stage, parts, number) {
+  for (const [key, data] of Object.entries(parts)) {
+    stage.newer.set(key, { number, data });
+    const mounted = stage.mounted.get(key);
+    if (mounted) stage.parts.set(mounted.root, mounted.draw);
+  }
 }
 // What asks for sizes and places waits until all parts are drawn: then the layout is made once.
 const afterwards = (measure) => kept("stage").measures.push(measure);

@@ -9,8 +9,12 @@ differs. Scripts write text through textContent alone.
 """
 
 import hashlib
+import itertools
 import json
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +122,38 @@ def carry(tag: str) -> None:
     _CARRIER(key=CARRIER, data=tag, width="content", height="content")
 
 
+# Of two drawings of a part the one with the higher number is newer, also across a restart.
+_NUMBERS = itertools.count(int(1000 * time.time()))
+
+
+class Gathered:
+    """What was drawn of a stage: key of a part -> its payload, encoded. It is sent as well, or not."""
+
+    def __init__(self, *, sends: bool) -> None:
+        self.parts: dict[str, bytes] = {}
+        self.sends = sends
+
+
+_GATHERED: ContextVar[Gathered | None] = ContextVar("gathered", default=None)
+
+
+@contextmanager
+def gathering(*, sends: bool) -> Iterator[Gathered]:
+    """Collects what is drawn inside. A browser that has the parts already gets them anew in one
+    message, within the payload of the transport, if nothing is sent of them here."""
+    gathered = Gathered(sends=sends)
+    token = _GATHERED.set(gathered)
+    try:
+        yield gathered
+    finally:
+        _GATHERED.reset(token)
+
+
+def within(parts: dict[str, bytes]) -> dict[str, msgspec.Raw]:
+    """What was gathered, as it stands in the payload of another part."""
+    return {key: msgspec.Raw(encoded) for key, encoded in parts.items()}
+
+
 def piece(
     name: str, payload: dict[str, Any], key: str = "", /, **on_change: Callable[[], None]
 ) -> None:
@@ -125,6 +161,19 @@ def piece(
 
     `on_change` holds the callbacks `on_<what>_change` of what it may send.
     """
+    gathered = _GATHERED.get()
+    if gathered is not None:
+        gathered.parts[key or name] = msgspec.json.encode(payload)
+        if not gathered.sends:
+            return
     width = "content" if name in NARROW else "stretch"
-    data = msgspec.json.encode(payload)  # of a dict, Streamlit asks pandas about each value
+    drawn = {"drawn": (key or name, next(_NUMBERS)), **payload}
+    data = msgspec.json.encode(drawn)  # of a dict, Streamlit asks pandas about each value
     PIECES[name](key=key or name, data=data, width=width, height="content", **on_change)
+
+
+def nothing() -> None:
+    """Keeps the place of a part that is not there now."""
+    gathered = _GATHERED.get()
+    if gathered is None or gathered.sends:
+        st.empty()

@@ -19,7 +19,6 @@ from views.opening import (
     open_upload,
 )
 from views.pages.frame import framed
-from views.runs import Run
 from views.text import quoted
 from views.theme import PAGE_STYLE
 from views.widgets.downloads import downloads
@@ -125,10 +124,6 @@ def _stage() -> None:
             st.rerun()
         run = session.run()
         if run is not None:
-            stage(run, _nothing_beside_time)
+            stage(run, look=session.run)
 
     framed(draw, session.text())
-
-
-def _nothing_beside_time(_: Run) -> None:
-    """A file has no engine to be asked for more."""

@@ -57,9 +57,9 @@ def _lesson() -> None:
     def draw() -> None:
         if session.settle():
             st.rerun()
-        run = studying.show(session.choices())
+        run = session.lesson_run()
         if run is not None:
-            stage(run, prose=_prose)
+            stage(run, prose=_prose, look=session.lesson_run)
 
     framed(draw, session.text())
 

@@ -115,6 +115,6 @@ def _stage() -> None:
             st.rerun()
         run = session.run()
         if run is not None:
-            stage(run, until)
+            stage(run, until, look=session.run)
 
     framed(draw, session.text())

@@ -3,12 +3,10 @@
 from functools import partial
 from typing import Any
 
-import streamlit as st
-
 from engine.trace.events import HitCut
 from engine.trace.trace import Trace
 from views import session
-from views.components.piece import piece
+from views.components.piece import nothing, piece
 from views.figures.moment import num_finished_steps
 from views.runs import Run
 
@@ -47,7 +45,7 @@ def notices() -> None:
             **{f"on_{what}_change": partial(session.note, "notices", what) for what in SENT},
         )
     else:
-        st.empty()  # what stands below keeps its place
+        nothing()  # what stands below keeps its place
 
 
 def _way_out(kind: str, run: Run | None) -> dict[str, Any] | None:

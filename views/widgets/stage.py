@@ -1,13 +1,14 @@
 """The stage: everything that changes with a step, drawn from the trace at the cursor."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
 
 from views import session
 from views.choices import LENSES
-from views.components.piece import piece
+from views.components.piece import gathering, piece, within
 from views.figures.address import address
 from views.figures.address import chosen as address_of_choice
 from views.figures.block import block
@@ -20,35 +21,105 @@ from views.figures.requests import Looks, requests
 from views.figures.selection import block_of, spotlight
 from views.figures.tables import tables
 from views.figures.transport import transport
+from views.pages.frame import framed
 from views.runs import Run
 from views.text import Text
 from views.widgets.lenses import lens
 from views.widgets.linked import linked
 from views.widgets.notices import notices
+from views.widgets.pictures import Parts, Pictures, key_of
 
 Draw = Callable[[Run, Moment, Text], None]
+Look = Callable[[], Run | None]
+PICTURES = Pictures()
 TIME_SENDS = ("target", "selected", "revisited")  # Escape selects nothing
 
 
 def stage(
-    run: Run, beside_time: Callable[[Run], None] | None = None, *, prose: Draw | None = None
+    run: Run,
+    beside_time: Callable[[Run], None] | None = None,
+    *,
+    prose: Draw | None = None,
+    look: Look | None = None,
 ) -> None:
     """Story, requests, pool and numbers, time at the bottom edge; `beside_time` is what a page
-    adds to it, `prose` a text that is read beside the stage."""
-    text = session.text()
-    moment = moment_at(run.trace, session.choices().cursor)
-    notices()
+    adds to it, `prose` a text that is read beside the stage.
+
+    With `look`, which finds the run again, time is a fragment of its own: a move in it sends one
+    message with the data of all parts, and Streamlit makes none of them anew.
+    """
     first: dict[str, Draw] = {"prose": prose} if prose else {"story": _story}
     last: dict[str, Draw] = {"told": _story} if prose else {"numbers": _numbers}
     places = {**first, "requests": _requests, "pool": _pool, **last}  # as on a phone: theme.py
-    with st.container(key="stage"):
-        for place, draw in places.items():
-            with st.container(key=f"stage_{place}"):
-                draw(run, moment, text)
+    text = session.text()
+    moment = moment_at(run.trace, session.choices().cursor)
+    with gathering(sends=True) as drawn:
+        notices()
+        with st.container(key="stage"):
+            for place, draw in places.items():
+                with st.container(key=f"stage_{place}"):
+                    draw(run, moment, text)
     with st.bottom, st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _time(run, text)
-        if beside_time is not None:
-            beside_time(run)
+        if look is None:
+            _time(run, text, {})
+            _beside(beside_time, run)
+        else:
+            _moving(look, beside_time, tuple(places.values()), Drawn(run.run_id, set(drawn.parts)))
+
+
+@dataclass
+class Drawn:
+    """What of the stage the browser has: its time is drawn with it, and alone from then on."""
+
+    run_id: int
+    parts: set[str]
+    is_alone: bool = False
+
+
+@st.fragment(key="moving")
+def _moving(
+    look: Look,
+    beside_time: Callable[[Run], None] | None,
+    draws: tuple[Draw, ...],
+    drawn: Drawn,
+) -> None:
+    def draw() -> None:
+        if drawn.is_alone and session.settle():
+            st.rerun()
+        run = look()
+        if run is None or run.run_id != drawn.run_id:
+            st.rerun()
+        else:
+            parts = _again(run, draws) if drawn.is_alone else {}
+            if drawn.is_alone and set(parts) != drawn.parts:
+                st.rerun()
+            drawn.is_alone = True
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                _time(run, session.text(), parts)
+                _beside(beside_time, run)
+
+    framed(draw, session.text())
+
+
+def _again(run: Run, draws: tuple[Draw, ...]) -> Parts:
+    """The data of all parts of the stage; drawn once for all who look at the same moment."""
+    key = key_of(run) if draws == PLAIN else None
+    return _drawn(run, draws) if key is None else PICTURES.get(key, partial(_drawn, run, draws))
+
+
+def _drawn(run: Run, draws: tuple[Draw, ...]) -> Parts:
+    """Nothing is sent here."""
+    moment = moment_at(run.trace, session.choices().cursor)
+    with gathering(sends=False) as drawn:
+        notices()
+        for draw in draws:
+            draw(run, moment, session.text())
+    return drawn.parts
+
+
+def _beside(draw: Callable[[Run], None] | None, run: Run) -> None:
+    if draw is not None:
+        draw(run)
 
 
 def _story(run: Run, _: Moment, text: Text) -> None:
@@ -92,7 +163,8 @@ def _lit_blocks(moment: Moment) -> tuple[int, ...]:
     return spotlight(moment.state, session.choices().selection).blocks
 
 
-def _time(run: Run, text: Text) -> None:
+def _time(run: Run, text: Text, parts: Parts) -> None:
+    """`parts`: the new data of the stage, where its parts are there already."""
     chosen = session.choices()
     payload = transport(
         run.trace,
@@ -112,5 +184,9 @@ def _time(run: Run, text: Text) -> None:
     payload["address"] = address(
         names, run.trace, chosen.cursor, restores=bool(run.link)
     ) | address_of_choice(chosen.selection, chosen.lens if chosen.lens != LENSES[0] else None)
+    payload["parts"] = within(parts)
     sent = {f"on_{what}_change": partial(session.note, "transport", what) for what in TIME_SENDS}
     piece("transport", payload, **sent)
+
+
+PLAIN: tuple[Draw, ...] = (_story, _requests, _pool, _numbers)  # no prose of a page among them
