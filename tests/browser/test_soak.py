@@ -3,7 +3,7 @@
 import pytest
 
 from bench.app_server import APP, server
-from bench.soak import logged_errors, soak
+from bench.soak import Held, logged_errors, soak
 from tests.browser.conftest import chromium_path
 
 pytestmark = pytest.mark.browser
@@ -24,3 +24,19 @@ def test_a_traceback_in_the_log_is_an_error_and_a_sentence_is_none(tmp_path):
     assert logged_errors(log) == []
     log.write_text("Traceback (most recent call last):\n  File 'x.py'\nKeyError: 'run'\n")
     assert "KeyError: 'run'" in logged_errors(log)[0]
+
+
+def test_a_server_that_holds_a_tenth_more_at_the_end_is_an_error():
+    held = Held(seconds=1000)
+    for at_s in range(1000):  # the first 150 seconds are the warm-up
+        held.look(at_s, 100 if at_s < 150 else 500 if at_s < 600 else 560)
+    assert (held.warm_mb, held.end_mb) == (500, 560)
+    assert round(held.growth_percent) == 12
+    assert "500 MB after the warm-up and 560 MB at the end: 12 % more" in held.sentence()
+
+
+def test_a_run_that_comes_and_goes_is_no_growth():
+    held = Held(seconds=1000)
+    for at_s in range(1000):
+        held.look(at_s, 900 if at_s == 999 else 500)
+    assert held.growth_percent == 0
