@@ -191,8 +191,10 @@ ROOMS: dict[str, Room] = {
     "views.pages": PAGE,
     "views.widgets": PAGE,
     "views.components": PAGE._replace(packages=("streamlit", "msgspec")),
+    "views.leaving": Room(),
     "views.session": Room(
         ours=(
+            "views.leaving",
             "views.choices",
             "views.share",
             "views.limits",

@@ -19,6 +19,7 @@ from views.choices import Choices
 from views.drafts import Branch, Draft, Restart
 from views.examples import DOC_EXAMPLE, EXAMPLES, Example
 from views.figures import address
+from views.leaving import Belongings
 from views.limits import Sessions, server_limits
 from views.loading import Loader, load_default_model
 from views.runs import Run
@@ -40,11 +41,21 @@ def choices(desk: str | None = None) -> Choices:
 
 
 def _desk(name: str) -> Choices:
-    desks: dict[str, Choices] = st.session_state.setdefault(_DESKS, {})
+    desks = _desks()
     if name not in desks:
         share = next((desk.share for desk in desks.values()), None) or Share(saved_runs(), loader())
         desks[name] = Choices(language=language(), share=share)
     return desks[name]
+
+
+def _desks() -> dict[str, Choices]:
+    if _DESKS not in st.session_state:
+        st.session_state[_DESKS] = {}
+        here = get_script_run_ctx()
+        if here is not None and st.runtime.exists():
+            belongings().keep(here.session_id, st.session_state[_DESKS])
+    desks: dict[str, Choices] = st.session_state[_DESKS]
+    return desks
 
 
 def text() -> Text:
@@ -87,6 +98,15 @@ def saved_runs() -> SavedRuns:
 @st.cache_resource(show_spinner=False)
 def sessions() -> Sessions:
     return Sessions(server_limits().max_sessions, st.runtime.get_instance().is_active_session)
+
+
+@st.cache_resource(show_spinner=False)
+def belongings() -> Belongings:
+    """The desks of all sessions; those of a session that is over are cleared."""
+    seconds = st.get_option("server.disconnectedSessionTTL")
+    kept = Belongings(st.runtime.get_instance().is_active_session, seconds)
+    kept.look_after()
+    return kept
 
 
 def no_room() -> str | None:
