@@ -171,6 +171,9 @@ def _wait_until(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     if begun is None or until is None:
         return False
     chosen.notices.pop("note", None)
+    if not begun.is_coming_back and not begun.trace.at(begun.trace.last).requests:
+        chosen.say("note", Text(chosen.language)("until.no_request"))
+        return True
     chosen.pursuit = Pursuit(until, chosen.cursor)
     return _pursue(chosen, begun, True)
 

@@ -96,6 +96,7 @@ class Brought(NamedTuple):
         said = [text.count("saved.back", num_finished_steps(self.run.trace))]
         if self.saved.problem is not None:
             said.append(text("saved.in_part", reason=text.said(self.saved.problem)))
+        said.append(text("saved.beside"))
         return text.told(said)
 
 

@@ -194,7 +194,6 @@ def test_a_phone_shows_everything_in_one_column(page, base_url):
 def test_two_prompts_on_the_real_model_to_the_end(page, base_url):
     page.goto(f"{base_url}?example=own")
     expect(page.get_by_text("Model ready")).to_be_visible(timeout=MODEL_MS)
-    page.get_by_role("button", name="Prompts, settings").click()
     prompt, add = (
         page.get_by_role("textbox", name="Prompt"),
         page.get_by_role("button", name="Add to the run"),
@@ -239,7 +238,6 @@ def test_two_prompts_on_the_real_model_to_the_end(page, base_url):
 def test_a_run_that_is_stuck_goes_on_after_its_head_is_aborted(page, base_url):
     page.goto(f"{base_url}?example=own")
     expect(page.get_by_text("Model ready")).to_be_visible(timeout=MODEL_MS)
-    page.get_by_role("button", name="Prompts, settings").click()
     blocks = page.get_by_role("textbox", name="num_blocks")
     blocks.fill("3")
     blocks.press("Enter")

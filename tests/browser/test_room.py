@@ -36,11 +36,12 @@ def test_four_requests_and_64_blocks_stand_on_the_screen_without_scrolling(page,
 
 
 def test_the_panel_a_note_and_a_bar_of_runs_take_their_room_from_the_stage(page, base_url):
-    open_at(page, f"{base_url}/playground?step=2&sub=7", 2, 7)
+    open_at(page, f"{base_url}?step=2&sub=7", 2, 7)
     page.get_by_role("button", name="Prompts, settings").click()
     field = page.get_by_role("textbox", name="max_num_seqs")
     field.fill("1")
     field.press("Enter")
+    expect(page.get_by_text("max_num_seqs changes there, between two steps")).to_be_visible()
     page.wait_for_timeout(SETTLED_MS)
     dock, now = page.locator(DOCK).bounding_box(), page.locator(NOW).bounding_box()
     assert now["y"] + now["height"] <= dock["y"]
@@ -71,3 +72,10 @@ def test_no_frame_stands_around_the_page_after_a_click_on_empty_space(page, base
     where(page, 3, 7)
     frame = "(node) => getComputedStyle(node, '::before').boxShadow"
     assert page.get_by_test_id("stMain").evaluate(frame) == "none"
+
+
+def test_what_was_typed_is_there_after_a_reload(page, base_url):
+    page.goto(f"{base_url}/playground?example=own")
+    page.get_by_role("textbox", name="Prompt").fill("Which blocks does")
+    page.reload()
+    expect(page.get_by_role("textbox", name="Prompt")).to_have_value("Which blocks does")

@@ -16,7 +16,6 @@ def go_to_end_of(app, step):
 def two_prompts(app, num_steps=6):
     """Two prompts that have come as far as step 5, and the panel open."""
     open_own(app)
-    app.button(key="panel").click().run()
     send(app, "added", prompt("One two three", max_tokens="9"))
     send(app, "added", prompt("One two four", max_tokens="9"))
     return run_steps(app, num_steps - 1)

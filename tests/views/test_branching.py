@@ -95,7 +95,6 @@ def test_every_setting_says_what_it_does_and_what_vllm_calls_it(app):
 
 def test_nothing_is_branched_from_a_run_in_which_nothing_has_happened(app):
     open_own(app)
-    app.button(key="panel").click().run()
     reason = said(app, "Nothing has run yet, so there is nothing to branch from")
     assert "apply changed settings at once" in reason
     assert [button.key for button in app.button if button.key == "branch"] == []

@@ -42,7 +42,6 @@ def test_a_target_of_the_run_before_moves_nothing(app):
 
 def test_removing_all_prompts_begins_an_empty_run(app):
     send(open_own(app), "added", prompt())
-    app.button(key="panel").click().run()
     before = app.session_state["desks"]["playground"].run
     app.button(key="clear").click().run()
     assert app.session_state["desks"]["playground"].run is not before
@@ -88,7 +87,6 @@ def test_a_prompt_without_a_letter_is_taken_and_said(app, draft, sentence):
 )
 def test_a_refused_setting_stays_in_the_form_also_while_the_panel_is_closed(app, given, sentence):
     open_own(app)
-    app.button(key="panel").click().run()
     set_number(app, "block_size", given)
     assert sentence in field_of(app)["problem"]
     app.button(key="panel").click().run()
@@ -105,7 +103,6 @@ def test_a_refused_setting_stays_in_the_form_also_while_the_panel_is_closed(app,
 
 def test_every_wrong_field_says_what_is_wrong_with_it(app):
     open_own(app)
-    app.button(key="panel").click().run()
     typed = {"block_size": "0", "num_blocks": "x", "max_num_seqs": "100"}
     send(app, "typed", typed | {"max_num_batched_tokens": "90"})
     problems = {name: setting(app, name)["problem"] for name in (*typed, "max_num_batched_tokens")}
@@ -119,7 +116,6 @@ def test_every_wrong_field_says_what_is_wrong_with_it(app):
 
 def test_what_is_applied_is_what_stands_in_the_form_when_it_is_pressed(app):
     open_own(app)
-    app.button(key="panel").click().run()
     set_number(app, "block_size", 4)
     app.session_state["desks"]["playground"].typed["block_size"] = "16"  # not drawn yet
     app.button(key="apply").click().run()
@@ -128,7 +124,6 @@ def test_what_is_applied_is_what_stands_in_the_form_when_it_is_pressed(app):
 
 def test_the_counter_warns_of_what_would_be_refused(app):
     open_own(app)
-    app.button(key="panel").click().run()
     send(app, "draft", prompt(max_tokens="900"))
     assert "the pool has 63" in payload(app, "prompt")["warning"]
     send(app, "draft", prompt(max_tokens=""))
@@ -162,10 +157,16 @@ def test_a_finished_card_opens_to_its_answer_and_its_last_tokens(app):
 
 def test_bytes_of_one_character_are_explained_where_there_are_any(app):
     open_own(app)
-    app.button(key="panel").click().run()
     send(app, "draft", prompt("你"))
     sentence = "E4 BD A0: bytes of one character, 你, that several tokens share"
     assert payload(app, "prompt")["legend_bytes"] == sentence
     send(app, "added", prompt("你"))
     assert payload(app, "requests")["legend_bytes"] == sentence
     assert payload(load(app), "prompt")["legend_bytes"] == ""
+
+
+def test_ones_own_prompts_open_with_their_form_and_a_documented_run_without(app):
+    open_own(app)
+    assert payload(app, "prompt")["draft"]["text"] == ""
+    turn_to(app, "doc_example")
+    assert payload(app, "prompt") is None

@@ -47,7 +47,6 @@ def run_steps(app, step):
 def stuck(app):
     """Three blocks, two of them usable; r0 grows beyond them, r1 waits behind it."""
     open_own(app)
-    app.button(key="panel").click().run()
     set_number(app, "num_blocks", 3)
     set_switch(app, "wait_for_ever", True)
     app.button(key="apply").click().run()
@@ -130,7 +129,6 @@ def test_a_reset_is_refused_while_blocks_are_in_use_and_granted_after(app):
 
 def test_without_prefix_caching_the_reset_says_why_it_is_off(app):
     open_own(app)
-    app.button(key="panel").click().run()
     set_switch(app, "enable_prefix_caching", False)
     app.button(key="apply").click().run()
     button = payload(app, "pool")["reset"]
@@ -162,7 +160,6 @@ def test_a_recorded_run_that_is_stuck_cannot_be_helped(app):
 
 def test_a_prompt_that_can_never_fit_may_be_let_in_from_its_refusal(app):
     open_own(app)
-    app.button(key="panel").click().run()
     send(app, "added", prompt())
     send(app, "added", prompt("x" * 600))
     way_out = shown_notice(app, "error")["way_out"]
@@ -179,7 +176,6 @@ def test_a_prompt_that_can_never_fit_may_be_let_in_from_its_refusal(app):
 
 def test_settings_that_a_prompt_no_longer_fits_may_be_let_in_from_their_refusal(app):
     open_own(app)
-    app.button(key="panel").click().run()
     send(app, "added", prompt())
     set_number(app, "num_blocks", 4)
     app.button(key="apply").click().run()
@@ -200,7 +196,6 @@ def test_another_mistake_offers_no_way_out(app):
 
 def test_the_seed_of_the_form_reaches_the_request(app):
     open_own(app)
-    app.button(key="panel").click().run()
     form = payload(app, "prompt")
     assert (form["draft"]["seed"], form["words"]["seed"]) == ("0", "seed")
     send(app, "added", prompt(seed="41", temperature="1"))

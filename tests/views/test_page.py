@@ -75,7 +75,6 @@ def test_the_address_opens_a_sub_step(app):
 
 def test_prompts_are_typed_added_and_run_to_the_end(app):
     open_own(app)
-    app.button(key="panel").click().run()
     send(app, "draft", prompt("a€", mode="raw"))
     form = payload(app, "prompt")
     assert form["count"] == "4 tokens: 0 full blocks of 8 and 4 tokens"
@@ -118,7 +117,6 @@ def test_prompts_are_typed_added_and_run_to_the_end(app):
 )
 def test_a_refused_prompt_gets_a_sentence_and_costs_nothing(app, draft, sentence):
     open_own(app)
-    app.button(key="panel").click().run()
     send(app, "added", prompt())
     before = payload(app, "requests")["cards"]
     send(app, "added", draft)
@@ -129,7 +127,6 @@ def test_a_refused_prompt_gets_a_sentence_and_costs_nothing(app, draft, sentence
 
 def test_a_huge_max_tokens_reserves_nothing_where_the_pool_can_hold_the_model_length(app):
     open_own(app)
-    app.button(key="panel").click().run()
     set_number(app, "num_blocks", 300)
     app.button(key="apply").click().run()
     send(app, "added", prompt(max_tokens=str(10**12)))
@@ -144,7 +141,6 @@ def test_a_tiny_temperature_is_raised_and_the_page_says_so(app):
 
 def test_a_changed_setting_says_what_it_restarts_before_it_does(app):
     send(open_own(app), "added", prompt())
-    app.button(key="panel").click().run()
     send(app, "target", {"step": 1, "plus": 0, "sequence": 1})
     set_number(app, "block_size", 4)
     assert any(
@@ -169,7 +165,6 @@ def test_a_changed_setting_says_what_it_restarts_before_it_does(app):
 def test_a_wrong_setting_gets_a_sentence_at_its_field_and_the_run_stays(app, name, value, sentence):
     send(open_own(app), "added", prompt())
     send(app, "target", {"step": 1, "plus": 0, "sequence": 1})
-    app.button(key="panel").click().run()
     set_number(app, name, value)
     assert setting(app, name)["problem"].startswith(sentence)
     assert app.button(key="apply").disabled
@@ -182,7 +177,6 @@ def test_a_wrong_setting_gets_a_sentence_at_its_field_and_the_run_stays(app, nam
 
 def test_what_can_never_fit_may_wait_for_ever_and_the_page_says_so(app):
     open_own(app)
-    app.button(key="panel").click().run()
     set_number(app, "num_blocks", 4)
     set_switch(app, "wait_for_ever", True)
     app.button(key="apply").click().run()

@@ -241,7 +241,6 @@ def test_selecting_something_on_the_way_does_not_stop_the_run(app, monkeypatch):
 
 def test_a_standstill_on_the_way_is_said(app):
     open_own(app)
-    app.button(key="panel").click().run()
     set_number(app, "num_blocks", 3)
     set_switch(app, "wait_for_ever", True)
     app.button(key="apply").click().run()
@@ -255,3 +254,9 @@ def test_nonsense_waits_for_nothing(app, sent):
     send(app.run(), "until", sent)
     assert not app.error
     assert payload(app, "transport")["position"] == 4
+
+
+def test_a_run_without_a_request_says_that_it_needs_one(app):
+    send(open_own(app), "until", {"kind": "done"})
+    assert notice(app, "note") == "There is no request yet: add a prompt first."
+    assert payload(app, "until")["running"] is None

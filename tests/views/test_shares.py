@@ -24,7 +24,6 @@ def test_a_run_that_is_saved_no_further_says_so_and_goes_on(app, monkeypatch):
 def test_a_prompt_beyond_the_limit_is_refused_and_its_run_stays(app, monkeypatch):
     limit(monkeypatch, "PROMPT_BYTES", 10)
     step_to(begun(app, "Hello"), 2)
-    app.button(key="panel").click().run()
     sentence = "The prompt has 11 bytes, and this server takes 10: shorten it."
     send(app, "draft", prompt("Hello there"))
     assert payload(app, "prompt")["count"] == sentence
@@ -41,7 +40,6 @@ def test_all_runs_of_a_visitor_share_one_room_for_k_and_v(app, monkeypatch):
         monkeypatch, "POOL_BYTES", 1_200_000
     )  # letters take 1,000 bytes a token: 512 tokens a run
     step_to(begun(app, "Hello"), 2)
-    app.button(key="panel").click().run()
     app.button(key="branch").click().run()
     assert desk(app).share.pool_bytes() == 1_024_000
     app.button(key="branch").click().run()

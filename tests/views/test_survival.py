@@ -39,7 +39,9 @@ def test_a_reload_shows_the_same_run_and_goes_on_as_if_nothing_had_happened(app)
     back = again(app)
     assert address(back) == address(app)
     assert plain(back) == plain(app)
-    assert notice(back, "note").endswith("back as it was saved: 3 finished steps.")
+    assert notice(back, "note").endswith(
+        "saved: 3 finished steps. Runs that stood beside it have links of their own."
+    )
     assert payload(back, "transport")["position"] == payload(app, "transport")["position"]
     come_back(back)
     send(back, "added", prompt("And now?", max_tokens="2"))
@@ -60,8 +62,12 @@ def test_a_link_stays_at_its_moment_while_the_engine_repeats_the_past(app):
     assert payload(back, "until")["running"] == "until the engine has repeated the past of this run"
     send(back, "target", {"step": 2, "plus": 0, "sequence": 10})
     assert desk(back).pursuit is not None, "looking around does not stop it"
+    send(send(back, "selected", {"block": 1}), "lens", "block")
+    why_not = payload(back, "block")["kv"]["why_not"]
+    assert why_not == "Not yet: first the engine has to repeat this run up to here."
     come_back(back)
     assert (payload(back, "transport")["step"], desk(back).run.branch_step) == (2, None)
+    assert payload(back, "block")["kv"]["why_not"] != why_not
 
 
 def test_who_stops_it_lets_it_go_on_with_a_step_beyond_the_end(app):

@@ -1,13 +1,17 @@
 const drafts = new WeakMap(); // root -> timer, what was cleared last
+// What was typed outlives a reload of the page in this tab; the server has forgotten it then.
+const KEY = "pagewalk-draft";
+const remember = (draft) => { try { if (draft.text) sessionStorage.setItem(KEY, JSON.stringify(draft)); else sessionStorage.removeItem(KEY); } catch { /* a browser that keeps nothing */ } };
+const recall = () => { try { return JSON.parse(sessionStorage.getItem(KEY)); } catch { return null; } };
 
 function present({ data, parentElement, setStateValue, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   head(root, data.words.title);
   const state = drafts.get(root) ?? build(root, data);
   const { area, chat, raw, special, max_tokens, temperature, seed, add, here } = state.fields;
-  if (data.cleared > state.cleared) { state.cleared = data.cleared; area.value = ""; area.focus({ preventScroll: true }); }
+  if (data.cleared > state.cleared) { state.cleared = data.cleared; area.value = ""; remember({}); area.focus({ preventScroll: true }); }
   const draft = () => ({ text: area.value, mode: raw.checked ? "raw" : "chat", allow_special: special.checked, max_tokens: max_tokens.value, temperature: temperature.value, seed: seed.value });
-  const tell = (wait) => { clearTimeout(state.timer); state.timer = setTimeout(() => setStateValue("draft", draft()), wait); };
+  const tell = (wait) => { remember(draft()); clearTimeout(state.timer); state.timer = setTimeout(() => setStateValue("draft", draft()), wait); };
   area.oninput = () => tell(150);
   for (const field of [chat, raw, special]) field.onchange = () => tell(0);
   for (const field of [max_tokens, temperature, seed]) field.oninput = () => tell(300);
@@ -16,6 +20,7 @@ function present({ data, parentElement, setStateValue, setTriggerValue }) {
   here.onclick = () => { clearTimeout(state.timer); setTriggerValue("added_here", draft()); };
   area.onkeydown = (e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { send(); e.preventDefault(); } };
   add.disabled = !data.can_add;
+  if (state.isRecalled) { state.isRecalled = false; tell(0); }
   words(root, data);
   show(root, data);
 }
@@ -26,15 +31,16 @@ function build(root, data) {
   const chat = field("radio", "mode"), raw = field("radio", "mode"), special = field("checkbox");
   const max_tokens = field("text"), temperature = field("text"), seed = field("text"), add = el("button", "add"), here = actButton("here"); add.type = "button";
   max_tokens.inputMode = seed.inputMode = "numeric"; temperature.inputMode = "decimal"; area.rows = 3; area.spellcheck = false;
-  area.value = data.draft.text; (data.draft.mode === "raw" ? raw : chat).checked = true; special.checked = data.draft.allow_special;
-  max_tokens.value = data.draft.max_tokens; temperature.value = data.draft.temperature; seed.value = data.draft.seed;
+  const recalled = data.draft.text ? null : recall(), draft = { ...data.draft, ...recalled };
+  area.value = draft.text; (draft.mode === "raw" ? raw : chat).checked = true; special.checked = draft.allow_special;
+  max_tokens.value = draft.max_tokens; temperature.value = draft.temperature; seed.value = draft.seed;
   const modes = el("div", "modes"), numbers = el("div", "numbers"), bottom = el("div", "bottom");
   attr(modes, "role", "radiogroup"); modes.append(option(chat, "mode"), option(raw, "mode"), el("span", "quiet"));
   numbers.append(option(max_tokens, "number"), option(temperature, "number"), option(seed, "number"));
   const label = el("label", "area"); label.append(el("span", "sr"), area);
   bottom.append(numbers, el("span", "hint"), here, add);
   root.append(label, modes, option(special, "special"), part(root, "count"), part(root, "warning"), part(root, "pieces"), part(root, "legend-bytes"), bottom, part(root, "where"));
-  const state = { fields: { area, chat, raw, special, max_tokens, temperature, seed, add, here }, cleared: data.cleared, modes };
+  const state = { fields: { area, chat, raw, special, max_tokens, temperature, seed, add, here }, cleared: data.cleared, modes, isRecalled: Boolean(recalled) };
   drafts.set(root, state);
   return state;
 }

@@ -32,7 +32,9 @@ function present({ data, parentElement, setTriggerValue }) {
   settle(player); move(player, data.motion);
   if (isNew && (player.underWay !== null || player.dirty)) { player.underWay = null; player.dirty = true; flush(player); }
   picture(root, player); room();
-  afterPicture(() => { if (player.root === root && player.data.address) address(player, player.data.address); });
+  const write = () => { if (player.root === root && player.data.address) address(player, player.data.address); };
+  afterPicture(write);
+  clearTimeout(player.later); player.later = setTimeout(write, REWRITTEN_MS);
   return () => { if (player.root === root) { stop(player); clearTimeout(player.lost); player.root = null; player.gone = performance.now(); } };
 }
 
@@ -197,7 +199,8 @@ function press(player, event, help) {
   else if (event.key === "?") help.click();
 }
 
-// Streamlit gives the focus back to what a row of choices was clicked in, also after a new run of the page.
+// Streamlit gives the focus back to what a row of choices was clicked in, also after a new run of the page, and lets none
+// of its keys through.
 const chosenWithThePointer = (target) => document.documentElement.hasAttribute("data-pointed") && Boolean(target.closest("[data-testid=stButtonGroup]"));
 
 function picture(root, player) {
@@ -255,6 +258,7 @@ window.addEventListener("resize", measureRoom, { signal: renewed("room") });
 
 // The link of this moment. Where somebody rested, the Back button comes back to; what only flew by is replaced.
 const REST_MS = 1000;
+const REWRITTEN_MS = 700; // Streamlit puts the address of its last whole run back, also behind our own
 const SOURCES = ["example", "run", "lesson", "chunk", "done", "file", "level", "seed", "puzzle", "arranged"];
 const names = (address) => Object.fromEntries(SOURCES.filter((name) => address[name] !== undefined).map((name) => [name, address[name]]));
 function address(player, wanted) {
@@ -286,5 +290,8 @@ function revisit(player, moment) {
 document.addEventListener("click", (e) => { if (e.detail > 0 && e.target.closest?.("[role=radiogroup], [data-testid=stButtonGroup]")) setTimeout(release); }, { signal: renewed("release") });
 // Whether the pointer or the Tab key gave the focus: a ring around all of the page is for the keyboard alone (theme.py).
 document.addEventListener("pointerdown", () => attr(document.documentElement, "data-pointed", "true"), { signal: renewed("pointed"), capture: true });
-document.addEventListener("keydown", (e) => { if (e.key === "Tab") attr(document.documentElement, "data-pointed", null); }, { signal: renewed("tabbed"), capture: true });
+document.addEventListener("keydown", (e) => {
+  if (e.key === "Tab") attr(document.documentElement, "data-pointed", null);
+  else if (player.onkey && chosenWithThePointer(e.target)) { player.onkey(e); if (e.defaultPrevented) { e.stopPropagation(); release(); } }
+}, { signal: renewed("tabbed"), capture: true });
 function release() { if (document.activeElement?.matches?.("button, [role=radio]")) document.activeElement.blur(); }

@@ -85,11 +85,14 @@ def kv(
     cache: Cache | None = None,
     place: Place = FIRST,
     numbers: tuple[Matrix, Matrix] | None = None,
+    is_coming_back: bool = False,
 ) -> dict[str, Any]:
-    """`cache` is None for a run that is no longer live. `numbers` are those of `place`, K and V."""
+    """`cache` is None for a run that is not live, or not yet: `is_coming_back`. `numbers` are those of `place`, K and V."""
     payload: dict[str, Any] = {"title": text("kv.title"), "why_not": "", "pictures": []}
     if not seen.num_slots:
         return payload | {"why_not": text("kv.not_computed")}
+    if is_coming_back:
+        return payload | {"why_not": text("kv.repeating")}
     if cache is None:
         return payload | {"why_not": text("kv.not_in_file")}
     if seen.overwritten_at is not None:

@@ -73,4 +73,5 @@ MESSAGES: dict[str, str] = {
     "until.over": "All requests were finished after step {step} before this happened: {until}.",
     "until.stuck": "The run came to a standstill in step {step} before this happened: {until}.",
     "until.nothing": "Nothing is left to run from here on.",
+    "until.no_request": "There is no request yet: add a prompt first.",
 }

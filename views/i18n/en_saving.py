@@ -6,6 +6,7 @@ MESSAGES: dict[str, str] = {
     "saved.damaged": "The saved run could not be opened: {reason}.",
     "saved.back.one": "The page was begun anew, and the run is back as it was saved: {n} finished step.",
     "saved.back.other": "The page was begun anew, and the run is back as it was saved: {n:,} finished steps.",
+    "saved.beside": "Runs that stood beside it have links of their own.",
     "saved.in_part": "A part of its file is damaged ({reason}).",
     "saved.full.one": "From here on this run is not saved: with {n} step it has filled the {most:,} bytes that a saved run may take here. It goes on, and its link will bring back what was saved.",
     "saved.full.other": "From here on this run is not saved: with {n:,} steps it has filled the {most:,} bytes that a saved run may take here. It goes on, and its link will bring back what was saved.",

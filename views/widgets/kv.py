@@ -16,8 +16,8 @@ def kv_of(
         return {}
     seen = sight(run.trace, cursor, selected)
     shape = run.kv_shape(seen.group_id)
-    if shape is None:
-        return kv(seen, text)
+    if shape is None or run.is_coming_back:
+        return kv(seen, text, is_coming_back=run.is_coming_back)
     cache = Cache(*shape)
     place = cache.nearest(place)
     numbers = run.peek_kv(selected, place.layer, place.head) if seen.is_intact else None

@@ -72,4 +72,5 @@ MESSAGES: dict[str, str] = {
     "until.over": "「{until}」の前に、ステップ {step} ですべてのリクエストが終了しました。",
     "until.stuck": "「{until}」の前に、実行がステップ {step} で行き詰まりました。",
     "until.nothing": "ここから先に実行するものはありません。",
+    "until.no_request": "まだリクエストがありません。先にプロンプトを追加してください。",
 }

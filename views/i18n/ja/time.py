@@ -91,6 +91,7 @@ MESSAGES: dict[str, str] = {
     "kv.title": "ブロックの K/V",
     "kv.not_computed": "未計算：このブロックには何も書き込まれていません。",
     "kv.not_in_file": "このファイルにはありません。記録に残るのは決定の内容で、キャッシュの中の数値ではありません。",
+    "kv.repeating": "まだありません。エンジンがこの実行をここまで再現すると読めます。",
     "kv.overwritten": "ステップ {step} で上書きされ、キャッシュのテンソルには別の数値が入っています。",
     "kv.keys": "K",
     "kv.values": "V",

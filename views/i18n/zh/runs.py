@@ -72,4 +72,5 @@ MESSAGES: dict[str, str] = {
     "until.over": "第 {step} 步之后所有请求都已结束，没有等到：{until}。",
     "until.stuck": "运行在第 {step} 步陷入僵局，没有等到：{until}。",
     "until.nothing": "从这里起没有可运行的了。",
+    "until.no_request": "还没有请求：请先添加提示词。",
 }

@@ -5,6 +5,7 @@ MESSAGES: dict[str, str] = {
     "saved.gone": "链接所指的已保存运行不在了。旧的运行会定期清理；被截断的链接也找不到任何东西。",
     "saved.damaged": "无法打开已保存的运行：{reason}。",
     "saved.back.other": "页面重新打开了，运行已按保存时的样子恢复：完成了 {n:,} 步。",
+    "saved.beside": "并列的其他运行各有自己的链接。",
     "saved.in_part": "它的文件有一部分已损坏（{reason}）。",
     "saved.stopped": "已停下：引擎还没有重走完这次运行的过去，所以还不能让它做什么。越过末尾再走一步，它就会继续。",
     "saved.waiting": "这次运行可以查看；模型就绪后就能继续。",
