@@ -55,7 +55,7 @@ def whole_number(name: str, given: str, text: Text) -> int:
         key = "notice.not_whole" if digits else "notice.blank_whole"
         raise ConfigError(text(key, name=name, given=quoted(digits)))
     if len(digits) > MAX_DIGITS:
-        raise ConfigError(text("notice.too_many_digits", name=name, n=len(digits)))
+        raise ConfigError(text("notice.too_many_digits", name=name, n=len(digits), most=MAX_DIGITS))
     return int(digits)
 
 

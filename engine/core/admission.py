@@ -20,7 +20,7 @@ def check_admissible(
         raise ConfigError.of(
             "prompt.too_many_tokens",
             "the prompt has {tokens} tokens, but max_model_len={limit} leaves room for {most} and "
-            "one answer: shorten it or raise max_model_len",
+            "one answer: shorten it",
             tokens=num_prompt_tokens,
             limit=limit,
             most=limit - 1,

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_languages import speak
+from tests.browser.test_languages import speak, stands_in_japanese_at
 from tests.browser.test_playground import MODEL_MS, NOW, open_at, where
 
 pytestmark = pytest.mark.browser
@@ -56,6 +56,7 @@ def test_the_panel_a_note_and_a_bar_of_runs_take_their_room_from_the_stage(page,
 def test_keys_go_to_the_time_after_a_language_was_chosen_with_the_pointer(page, base_url):
     open_at(page, f"{base_url}/playground?step=3&sub=6", 3, 6)
     speak(page, "ja")
+    stands_in_japanese_at(page, 3, 6)
     speak(page, "en")
     where(page, 3, 6)
     page.keyboard.press("ArrowRight")

@@ -71,6 +71,7 @@ def test_a_block_tells_its_content_hash_parent_holders_and_whether_it_is_valid()
     assert facts["K and V"] == ["valid, all 4 slots written"]
     (digits,) = facts["hash"]
     assert digits["text"] == digits["hash"]
+    assert digits["end"] == digits["hash"][-6:], "by which it is named elsewhere"
     assert len(digits["hash"]) == 64
 
 
@@ -79,7 +80,7 @@ def test_the_card_shows_the_end_of_the_hash_and_leads_to_the_whole_life():
         moment_at(golden_trace("doc_example"), find(3, "SlotsWritten")), TEXT, selected=2
     )
     (digits,) = dict(payload["facts"])["hash"]
-    assert digits["text"] == digits["hash"][-6:]
+    assert digits["text"] == "#" + digits["hash"][-6:]
     assert payload["whole"]["word"] == "Whole life"
     assert "life" not in payload
 

@@ -132,7 +132,7 @@ def test_the_counter_warns_of_what_would_be_refused(app):
     assert payload(app, "prompt")["warning"] == ""
     send(app, "draft", prompt("x" * 100_000))
     form = payload(app, "prompt")
-    assert form["count"].startswith("100,000 characters, but at most 50,000 are taken")
+    assert form["count"].startswith("The prompt has 100,000 bytes, and this server takes 65,536")
     assert form["error"]
 
 
@@ -170,3 +170,18 @@ def test_ones_own_prompts_open_with_their_form_and_a_documented_run_without(app)
     assert payload(app, "prompt")["draft"]["text"] == ""
     turn_to(app, "doc_example")
     assert payload(app, "prompt") is None
+
+
+def test_the_form_and_the_refusal_name_the_same_limit(app):
+    long = prompt("é" * 40_000)
+    counted = payload(send(open_own(app), "draft", long), "prompt")["count"]
+    assert counted == "The prompt has 80,000 bytes, and this server takes 65,536: shorten it."
+    assert notice(send(app, "added", long), "error") == counted
+
+
+def test_what_removing_all_prompts_costs_is_said_before_it_is_done(app):
+    send(open_own(app), "added", prompt())
+    send(app, "target", {"step": 1, "plus": 0, "sequence": 1})
+    app.run()
+    said = [caption.value for caption in app.caption]
+    assert any("gone will be 1 request and 2 steps. The link of this moment" in s for s in said)

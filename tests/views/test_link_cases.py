@@ -60,3 +60,11 @@ def test_markup_in_a_link_is_quoted_letter_by_letter(app):
     assert opened(visitor, given) is None, "the list of lessons has no run"
     assert f"“{markup}”" in notice(visitor, "note")
     assert payload(visitor, "syllabus")["parts"]
+
+
+def test_a_link_with_two_wrong_parts_gets_a_sentence_for_each(app):
+    opened(app, "?block=9999&lens=x")
+    assert notice(app, "note") == (
+        "The address asked for block “9999”, which does not exist in this run. "
+        "The address asked for lens “x”, which does not exist in this run."
+    )

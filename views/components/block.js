@@ -17,7 +17,7 @@ function present({ data, parentElement, setTriggerValue }) {
   tokens(part(root, "tokens"), data.tokens ?? []);
   attr(root, "data-whole", Boolean(data.life));
   sync(part(root, "facts", "dl"), data.facts, () => { const d = el("div"); d.append(el("dt"), el("dd")); return d; }, (node, [word, parts]) => {
-    say(node.firstChild, word); attr(node, "data-wide", parts.some((item) => (item.text ?? "").length > 20 || item.length > 40)); sync(node.lastChild, parts, () => el("span", "part"), fact);
+    say(node.firstChild, word); attr(node, "data-wide", parts.some((item) => (item.text ?? "").length > 20 || item.length > 40)); sync(node.lastChild, parts, () => el("span", "part"), (item, about) => fact(item, about, data));
   });
   const page = part(root, "page"); page.hidden = !data.life;
   if (data.life) { life(part(page, "life"), data.life, setTriggerValue); numbers(part(page, "kv"), data, setTriggerValue); }
@@ -32,13 +32,17 @@ function tokens(holder, items) {
 }
 
 // A text, or a block, request or hash that a click chooses.
-function fact(node, item) {
+function fact(node, item, words) {
   const kind = typeof item === "string" ? "text" : ["block", "request", "hash"].find((name) => item[name] !== undefined && item[name] !== null) ?? "text";
   if (node.dataset.kind !== kind) { node.dataset.kind = kind; node.replaceChildren(); if (kind !== "text") { const b = el("button", kind === "block" ? "block" : "thing"); b.type = "button"; node.append(b); } }
   if (kind === "text") { say(node, typeof item === "string" ? item : UNKNOWN); return; }
   const button = node.firstChild;
   for (const name of ["block", "request", "hash"]) attr(button, `data-${name}`, name === kind ? item[name] : null);
-  attr(button, "data-select", kind); attr(button, "data-state", item.state); say(button, String(item.text ?? item[kind])); attr(button, "title", kind === "hash" ? item.hash : null);
+  attr(button, "data-select", kind); attr(button, "data-state", item.state);
+  const text = String(item.text ?? item[kind]), { end } = item;
+  if (!end) say(button, text);
+  else if (button.textContent !== text || !button.firstElementChild) button.replaceChildren(text.slice(0, -end.length), el("b", "end", end));
+  attr(button, "title", kind === "hash" ? fill(words.hash_end, { hash: item.hash, end: item.hash.slice(-6) }) : null);
 }
 
 function life(holder, data, send) {
@@ -86,7 +90,7 @@ function show(node, picture, data, readout) {
   const { kv } = data, { rows, columns, full } = picture, [caption, holder] = node.children, [slots, canvas] = holder.children;
   const bytes = Uint8Array.from(atob(picture.values), (c) => c.charCodeAt(0)), values = new Float32Array(bytes.buffer);
   const short = (value) => Number(value.toPrecision(3)).toString().replace("-", "−");
-  say(caption.children[0], picture.name); say(caption.children[1], fill(kv.range, { lowest: short(picture.lowest), highest: short(picture.highest) }));
+  say(caption.children[0], picture.name); say(caption.children[1], fill(kv.range, { lowest: short(picture.lowest), highest: short(picture.highest), full: short(full) }));
   const scale = caption.children[2]; say(scale.children[0], `−${short(full)}`); say(scale.children[2], short(full));
   holder.style.setProperty("--rows", rows);
   sync(slots, Array.from({ length: rows }), () => el("span", "slot"), (slot, _, i) => {

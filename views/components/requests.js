@@ -1,24 +1,30 @@
 const opened = kept("opened", () => new Set()); // the finished requests whose cards somebody opened
-const DENSE_FROM = 4; // cards
+const DENSE_FROM = 4, FEW = 8; // cards
 const button = (cls, kind) => { const b = el("button", cls); b.type = "button"; attr(b, "data-select", kind); return b; };
 
 function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
-  attr(root, "data-roomy", data.roomy); attr(root, "data-dense", !data.roomy && data.cards.length >= DENSE_FROM);
+  attr(root, "data-roomy", data.roomy); attr(root, "data-few", data.cards.length <= FEW); attr(root, "data-dense", !data.roomy && data.cards.length >= DENSE_FROM);
   head(root, data.title);
   const cards = part(root, "cards"), state = Object.fromEntries(data.legend);
   sync(cards, data.cards, makeCard, (node, card) => { setCard(node, card, data, state); closed(node, card, opened); });
   afterwards(() => follow(cards));
   cards.onclick = (e) => {
     const open = e.target.closest(".open"), fold = e.target.closest(".fold, .refold"), abort = e.target.closest(".abort:not([aria-disabled])");
-    if (open) toggle(open.closest(".request"), opened);
+    if (open) { toggle(open.closest(".request"), opened); legends(root, data); }
     if (fold) setTriggerValue("unfolded", fold.closest(".request").dataset.card);
     if (abort) setTriggerValue("aborted", abort.dataset.aborts);
     if (open || fold || abort) released(e);
   };
   say(part(root, "empty"), data.empty); say(part(root, "quiet"), data.more);
-  legend(root, data.cards.length ? [...data.legend, ["output", data.legend_output], ...(data.legend_bytes ? [["bytes", data.legend_bytes]] : [])] : []);
+  legends(root, data);
   link(root, data, setTriggerValue);
+}
+
+// What the bytes of a split character are is told while some of them are in sight.
+function legends(root, data) {
+  const hasBytes = data.legend_bytes && root.querySelector(".blocks:not([hidden]) .token .bytes");
+  legend(root, data.cards.length ? [...data.legend, ["output", data.legend_output], ...(hasBytes ? [["bytes", data.legend_bytes]] : [])] : []);
 }
 
 // The card that a new sub-step is about comes into sight, inside its own box: the page never moves.

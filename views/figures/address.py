@@ -43,10 +43,12 @@ def read_choice(
         "token": request is not None and (selection.token or 0) >= request.num_tokens,
         "lens": lens not in lenses,
     }
-    wrong = next((name for name, is_so in is_wrong.items() if is_so), None)
+    wrong = [name for name, is_so in is_wrong.items() if is_so]
     if is_wrong["block"] or is_wrong["request"] or is_wrong["token"]:
         selection = NOTHING
-    complaint = wrong and text("notice.choice", name=wrong, given=quoted(params[wrong]))
+    complaint = text.told(
+        text("notice.choice", name=name, given=quoted(params[name])) for name in wrong
+    )
     return selection, lens if lens in lenses else lenses[0], complaint or None
 
 

@@ -60,6 +60,7 @@ def _about(state: State, selected: int | None, text: Text, *, is_whole: bool) ->
         "state": name,
         "word": text.named("block_state", name),
         "close": text("block.close"),
+        "hash_end": text("block.hash_end"),
         "hint": "",
     }
     entry = state.blocks.get(selected)
@@ -73,8 +74,9 @@ def _about(state: State, selected: int | None, text: Text, *, is_whole: bool) ->
     payload["facts"] = [*_about_holders(state, selected, entry, text)]
     payload["facts"] += _about_content(state, selected, entry, text)
     if entry.block_hash:
-        shown = entry.block_hash if is_whole else short_hash(entry.block_hash)
-        named = {"hash": entry.block_hash, "text": shown}
+        end = short_hash(entry.block_hash)
+        shown = entry.block_hash if is_whole else f"#{end}"
+        named = {"hash": entry.block_hash, "text": shown, "end": end if is_whole else ""}
         payload["facts"].append([text("block.hash"), [named]])
     return payload
 
@@ -144,7 +146,7 @@ def _parent(state: State, entry: BlockState, text: Text) -> list[Any]:
     parent = entry.parent_block_hash
     if parent is None:
         return [text("block.no_parent")]
-    named = {"hash": parent, "text": short_hash(parent)}
+    named = {"hash": parent, "text": f"#{short_hash(parent)}"}
     block_ids = state.cached.get(cache_key(parent, entry.group_id), ())
     if not block_ids:
         return [named, text("block.parent_gone")]

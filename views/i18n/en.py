@@ -95,7 +95,7 @@ MESSAGES: dict[str, str] = {
     "notice_kind.stuck": "Nothing can move any more",
     "notice_kind.departs": "Departs from vLLM",
     "notice.not_whole": "{name}={given} is not a whole number: give one such as 16, without a decimal point",
-    "notice.too_many_digits": "{name} has {n} digits: give a whole number such as 16",
+    "notice.too_many_digits": "{name} has {n} digits, and at most {most} are read: give a whole number such as 16",
     "notice.not_number": "{name}={given} is not a number: give one such as 0 or 0.7",
     "notice.blank_whole": "{name} is empty: give a whole number such as 16",
     "notice.blank_number": "{name} is empty: give a number such as 0 or 0.7",

@@ -32,7 +32,7 @@ MESSAGES: dict[str, str] = {
     "settings.restarts.one": "Changes {names}. Applying restarts the run: {n} request starts over; {steps} so far will be gone.",
     "settings.restarts.other": "Changes {names}. Applying restarts the run: {n} requests start over; {steps} so far will be gone.",
     "settings.clear": "Remove all prompts",
-    "settings.clear_hint": "Starts an empty run with these settings; gone will be {requests} and {steps}.",
+    "settings.clear_hint": "“Remove all prompts” starts an empty run with these settings; gone will be {requests} and {steps}. The link of this moment, in the address, brings them back.",
     # Branch
     "branch.go": "Branch from step {step} with these",
     "branch.unchanged": "Branching loses nothing: run {number} stays. A new run beside it repeats everything before step {step} as it was, and goes on from there.",

@@ -51,6 +51,7 @@ MESSAGES: dict[str, str] = {
     "block.taken_by": "last taken by",
     "block.taker": "for its logical block {index}",
     "block.hash": "hash",
+    "block.hash_end": "{hash}: named #{end} elsewhere, by its last six digits",
     "block.no_hash": "none (a hash comes when all {size} tokens are known)",
     "block.parent": "parent",
     "block.no_parent": "none: this is the start of a prompt",
@@ -105,7 +106,7 @@ MESSAGES: dict[str, str] = {
     "kv.hint.one": "{n} slot is written; rows are slots, columns the dimensions of the head",
     "kv.hint.other": "{n} slots are written; rows are slots, columns the dimensions of the head",
     "kv.hover": "{name}, slot {slot} “{token}”, dimension {column}: {value}",
-    "kv.range": "{lowest} to {highest}",
+    "kv.range": "{lowest} to {highest}; the colours are full from ±{full} on",
     "kv.arrow_keys": "Arrow keys read single numbers.",
     "kv.slot_not_written": "not written",
 }

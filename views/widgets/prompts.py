@@ -9,6 +9,7 @@ from views import session
 from views.components.piece import piece
 from views.drafts import Draft
 from views.figures.prompt import MAX_LIVE_CHARACTERS, prompt_form, prompt_tokens
+from views.limits import server_limits
 from views.runs import Run
 from views.text import Text
 from views.widgets.branch import prompt_places
@@ -39,6 +40,10 @@ def _tokens(run: Run | None, draft: Draft, text: Text) -> dict[str, Any]:
         return {"count": text("prompt.waiting")}
     if (reason := session.why_no_engine()) is not None:
         return {"count": reason}
+    try:
+        server_limits().check_prompt(draft.text, text)
+    except PagewalkError as error:  # as it is refused when it is added
+        return {"count": text.error(error), "error": True}
     if len(draft.text) > MAX_PROMPT_CHARACTERS:
         too_long = text("prompt.too_long", n=len(draft.text), most=MAX_PROMPT_CHARACTERS)
         return {"count": too_long, "error": True}

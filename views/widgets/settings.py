@@ -43,7 +43,9 @@ def settings(run: Run) -> None:
             is_off = bool(problems) or (run.live is None and not changed)
             branch_button(run, branch, is_off=is_off)
         if run.live is not None and run.trace.num_steps:
-            _clear(run, text)
+            _clear(text)
+    if run.live is not None and run.trace.num_steps:
+        st.caption(_clears(run, text))
 
 
 def _apply() -> None:
@@ -129,17 +131,20 @@ def _field(run: Run, name: str, problem: str | None, text: Text) -> dict[str, An
     }
 
 
-def _clear(run: Run, text: Text) -> None:
+def _clear(text: Text) -> None:
     st.button(
         text("settings.clear"),
         key="clear",
         on_click=session.ask,
         args=("applied", Restart({}, [])),
-        help=text(
-            "settings.clear_hint",
-            requests=text.count("count.requests", _num_requests(run)),
-            steps=_num_steps(run, text),
-        ),
+    )
+
+
+def _clears(run: Run, text: Text) -> str:
+    return text(
+        "settings.clear_hint",
+        requests=text.count("count.requests", _num_requests(run)),
+        steps=_num_steps(run, text),
     )
 
 

@@ -39,7 +39,7 @@ MESSAGES: dict[str, str] = {
     "error.prompt.no_template": "このモデルにはチャットテンプレートがありません。「そのまま」（raw）で送ってください",
     "error.prompt.rewritten": "このモデルのチャットテンプレートはプロンプトを書き換えるため、入力された制御トークンをテンプレート自身のものと区別できません。取り除くか、「そのまま」（raw）で送ってください",
     "error.prompt.too_long": "プロンプトは {n:,} 文字ですが、上限は {most:,} 文字です。短くしてください",
-    "error.prompt.too_many_tokens": "プロンプトは {tokens} トークンですが、max_model_len={limit} に収まるのは {most} トークンと応答 1 トークンまでです。短くするか、max_model_len を上げてください",
+    "error.prompt.too_many_tokens": "プロンプトは {tokens} トークンですが、max_model_len={limit} に収まるのは {most} トークンと応答 1 トークンまでです。短くしてください",
     "error.request.taken": "リクエスト ID {id!r} は使われています。別のものを選んでください",
     "error.oversized": "プロンプト {tokens} トークンと最大 {max_tokens} トークンの応答{capped}には、{size} トークンのブロックが {needed} 個必要ですが、プールには {usable} 個しかありません。num_blocks を {enough} に上げるか、max_tokens を下げるか、プロンプトを短くしてください（vLLM はこのリクエストをプリエンプトし、いつまでも待たせます）",
     "error.oversized.capped": "（max_model_len={limit} で打ち切り）",

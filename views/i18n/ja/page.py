@@ -57,7 +57,7 @@ MESSAGES: dict[str, str] = {
     "notice_kind.stuck": "もう何も動けません",
     "notice_kind.departs": "vLLM との相違",
     "notice.not_whole": "{name}={given} は整数ではありません。16 のように、小数点のない数を指定してください",
-    "notice.too_many_digits": "{name} が {n} 桁あります。16 のような整数を指定してください",
+    "notice.too_many_digits": "{name} は {n} 桁ありますが、読めるのは {most} 桁までです。16 のような整数を指定してください",
     "notice.not_number": "{name}={given} は数ではありません。0 や 0.7 のような数を指定してください",
     "notice.blank_whole": "{name} が空です。16 のような整数を指定してください",
     "notice.blank_number": "{name} が空です。0 や 0.7 のような数を指定してください",

@@ -31,7 +31,7 @@ MESSAGES: dict[str, str] = {
     "settings.unchanged": "まだ何も変更されていません。変更すると、何がやり直しになるかを、適用する前にここに示します。",
     "settings.restarts.other": "{names} を変更します。適用すると実行をやり直します。{n} リクエストが最初からになり、これまでの {steps}は失われます。",
     "settings.clear": "すべてのプロンプトを削除",
-    "settings.clear_hint": "この設定で空の実行を始めます。{requests}と {steps}が失われます。",
+    "settings.clear_hint": "「すべてのプロンプトを削除」は、この設定で空の実行を始めます。{requests}と {steps}が失われます。いまアドレスにあるリンクで元に戻せます。",
     # Branch
     "branch.go": "この設定でステップ {step} から分岐",
     "branch.unchanged": "分岐しても何も失われず、実行 {number} は残ります。隣に新しい実行ができ、ステップ {step} より前をそのまま繰り返し、そこから先へ進みます。",

@@ -49,6 +49,7 @@ MESSAGES: dict[str, str] = {
     "block.taken_by": "最後に取得",
     "block.taker": "論理ブロック {index} として",
     "block.hash": "ハッシュ",
+    "block.hash_end": "{hash}：ほかの場所では末尾 6 桁で #{end} と書きます",
     "block.no_hash": "なし（{size} トークンがすべて決まると付く）",
     "block.parent": "親",
     "block.no_parent": "なし：プロンプトの始まり",
@@ -99,7 +100,7 @@ MESSAGES: dict[str, str] = {
     "kv.head": "KV ヘッド",
     "kv.hint.other": "{n} スロットが書き込み済み。行がスロット、列がヘッドの次元です",
     "kv.hover": "{name}、スロット {slot}「{token}」、次元 {column}：{value}",
-    "kv.range": "{lowest}～{highest}",
+    "kv.range": "{lowest}～{highest}（色は ±{full} で最大）",
     "kv.arrow_keys": "矢印キーで数値を 1 つずつ読めます。",
     "kv.slot_not_written": "未書き込み",
 }

@@ -39,7 +39,7 @@ MESSAGES: dict[str, str] = {
     "error.prompt.no_template": "这个模型没有对话模板：请用“原始文本”（raw）方式发送",
     "error.prompt.rewritten": "这个模型的对话模板会改写提示词，无法把其中输入的控制 token 与模板自己的分开：请删去它们，或用“原始文本”（raw）方式发送",
     "error.prompt.too_long": "提示词有 {n:,} 个字符，最多接受 {most:,} 个：请缩短",
-    "error.prompt.too_many_tokens": "提示词有 {tokens} 个 token，而 max_model_len={limit} 只容得下 {most} 个，外加 1 个回答：请缩短提示词，或提高 max_model_len",
+    "error.prompt.too_many_tokens": "提示词有 {tokens} 个 token，而 max_model_len={limit} 只容得下 {most} 个，外加 1 个回答：请缩短提示词",
     "error.request.taken": "请求 id {id!r} 已被使用：请换一个",
     "error.oversized": "{tokens} 个提示词 token 加上最多 {max_tokens} 个新 token{capped}，需要 {needed} 个块，每块 {size} 个 token，而块池只有 {usable} 个块：请把 num_blocks 提高到 {enough}，降低 max_tokens，或缩短提示词（vLLM 会抢占这个请求，让它永远等下去）",
     "error.oversized.capped": "（受 max_model_len={limit} 限制）",

@@ -59,7 +59,7 @@ MESSAGES: dict[str, str] = {
     "notice_kind.at_rest": "目前只能查看",
     "notice_kind.unsaved": "不再保存",
     "notice.not_whole": "{name}={given} 不是整数：请给出 16 这样不带小数点的数",
-    "notice.too_many_digits": "{name} 有 {n} 位数字：请给出 16 这样的整数",
+    "notice.too_many_digits": "{name} 有 {n} 位数字，最多读取 {most} 位：请给出 16 这样的整数",
     "notice.not_number": "{name}={given} 不是数：请给出 0 或 0.7 这样的数",
     "notice.blank_whole": "{name} 为空：请给出 16 这样的整数",
     "notice.blank_number": "{name} 为空：请给出 0 或 0.7 这样的数",

@@ -49,6 +49,7 @@ MESSAGES: dict[str, str] = {
     "block.taken_by": "最后取走者",
     "block.taker": "用作其逻辑块 {index}",
     "block.hash": "哈希",
+    "block.hash_end": "{hash}：别处用末尾六位 #{end} 来称呼",
     "block.no_hash": "无（{size} 个 token 都已知时才有哈希）",
     "block.parent": "父哈希",
     "block.no_parent": "无：这是提示词的开头",
@@ -99,7 +100,7 @@ MESSAGES: dict[str, str] = {
     "kv.head": "KV 头",
     "kv.hint.other": "已写 {n} 个槽位；行是槽位，列是该头的各维",
     "kv.hover": "{name}，槽位 {slot}“{token}”，维 {column}：{value}",
-    "kv.range": "{lowest} 到 {highest}",
+    "kv.range": "{lowest} 到 {highest}；颜色在 ±{full} 处达到最深",
     "kv.arrow_keys": "方向键可读取单个数值。",
     "kv.slot_not_written": "未写",
 }
