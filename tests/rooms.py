@@ -66,6 +66,7 @@ BEHIND_PAGES = Room(
     ours=(
         "views.drafts",
         "views.runs",
+        "views.turns",
         "views.branching",
         "views.shelf",
         "views.examples",
@@ -192,6 +193,7 @@ ROOMS: dict[str, Room] = {
     "views.widgets": PAGE,
     "views.components": PAGE._replace(packages=("streamlit", "msgspec")),
     "views.leaving": Room(),
+    "views.turns": Room(),
     "views.session": Room(
         ours=(
             "views.leaving",
@@ -257,6 +259,6 @@ ROOMS: dict[str, Room] = {
     "views.choices": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.share")),
     "views.examples": Room(ours=("engine.workload", *SETTINGS)),
     "views.model_choice": Room(ours=(*SETTINGS, *TEXTS)),
-    "views.loading": Room(ours=("views.model_choice", "engine.sources", *SETTINGS)),
+    "views.loading": Room(ours=("views.model_choice", "views.turns", "engine.sources", *SETTINGS)),
     "app": Room(ours=("views",), packages=("streamlit",)),
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.errors import PagewalkError
 from views.model_choice import server_model
+from views.turns import Turns
 
 SECONDS_BETWEEN_COLLECTIONS = 45
 Progress = Callable[[str, float], None]
@@ -30,7 +31,7 @@ class Loader:
     """
 
     def __init__(self, load: Callable[[Progress], Any]) -> None:
-        self.lock = threading.Lock()  # one forward pass at a time
+        self.lock = Turns()  # one forward pass at a time
         self.stage = ""
         self.share = 0.0
         self._load = load

@@ -17,6 +17,7 @@ from views.examples import Example
 from views.figures.moment import num_finished_steps
 from views.figures.until import BRANCHED, DONE, RETURNED, Until, find_next
 from views.text import Text
+from views.turns import Turns
 
 if TYPE_CHECKING:
     from views.saving import Saving
@@ -217,13 +218,25 @@ class Run:
         if not self.can_go_on or self.live is None:
             return False
         try:
-            with self.lock or nullcontext():
+            with self._turn():
                 self.live.step()
         except TraceError as error:  # what was saved does not repeat itself: no engine can go on
             self.live, self.refusal = None, error.sentence
             raise
         self.keep()
         return True
+
+    def _turn(self) -> AbstractContextManager[Any]:
+        """Held while the model computes one step of this run."""
+        if not isinstance(self.lock, Turns):
+            return self.lock or nullcontext()
+        requests = self.trace.at(self.trace.last).requests.values()
+        is_long = any(
+            each.num_computed_tokens < each.num_prompt_tokens - 1
+            for each in requests
+            if not each.is_finished
+        )
+        return self.lock.turn(is_long=is_long)
 
     def _grow(self) -> bool:
         """As `advance`, but one step has to make the trace longer."""
