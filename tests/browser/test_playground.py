@@ -195,7 +195,7 @@ def test_two_prompts_on_the_real_model_to_the_end(page, base_url):
     page.goto(f"{base_url}?example=own")
     expect(page.get_by_text("Model ready")).to_be_visible(timeout=MODEL_MS)
     prompt, add = (
-        page.get_by_role("textbox", name="Prompt"),
+        page.get_by_role("textbox", name="Prompt", exact=True),
         page.get_by_role("button", name="Add to the run"),
     )
     page.get_by_role("textbox", name="max_tokens").fill("3")
@@ -246,7 +246,7 @@ def test_a_run_that_is_stuck_goes_on_after_its_head_is_aborted(page, base_url):
 
     # What can never fit is refused; the notice lets it in.
     page.get_by_text("Raw text").click()
-    prompt = page.get_by_role("textbox", name="Prompt")
+    prompt = page.get_by_role("textbox", name="Prompt", exact=True)
     prompt.fill("one two three four five six seven eight nine ten eleven twelve")
     page.get_by_role("button", name="Add to the run").click()
     expect(page.get_by_role("alert")).to_contain_text("the pool has 2")
