@@ -7,10 +7,12 @@ from views.drafts import Draft
 
 
 def payload(app, name):
-    """What a component was given."""
+    """What a component was given, without the number of its drawing."""
     for element in app.get("bidi_component"):
         if element.proto.component_name.endswith(f"pagewalk_{name}"):
-            return json.loads(element.proto.bytes)
+            given = json.loads(element.proto.bytes)
+            given.pop("drawn", None)
+            return given
     return None
 
 
