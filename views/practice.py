@@ -5,7 +5,7 @@ from typing import Any
 
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
-from lessons.exercises import DONE, LEVELS, MAX_SEED, PREEMPT, TAKE, Deed, Exercise, exercise
+from lessons.exercises import DONE, LEVELS, MAX_SEED, PREEMPT, Deed, Exercise, exercise
 from lessons.judging import Judgement, judge
 from views.study import Motion, beginning_of, next_motion
 
@@ -16,7 +16,7 @@ class Practice:
 
     level: int = LEVELS[0]
     seed: int = 0
-    verb: str = TAKE
+    verb: str = ""  # none is chosen at the start of an exercise
     num_done: int = 0
     mistakes: list[Judgement] = field(default_factory=list)
     said: Judgement | None = None  # about the latest action
@@ -54,6 +54,7 @@ class Practice:
         self.level = level if level in LEVELS else LEVELS[0]
         self.seed = seed % MAX_SEED
         self.num_done, self.said, self.was_shown, self.motion = 0, None, False, None
+        self.verb = ""
         self.mistakes = []
 
     def act(self, target: Any) -> None:
@@ -63,6 +64,9 @@ class Practice:
         verb = DONE if target is None else PREEMPT if isinstance(target, str) else self.verb
         if verb == PREEMPT and self.verb != PREEMPT:
             return  # a request was looked at, not preempted
+        if not verb:
+            self.said = Judgement(False, "no_verb", {})
+            return
         found = judge(self.exercise, self.num_done, verb, target)
         self.said = found
         if not found.is_right:

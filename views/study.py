@@ -121,6 +121,11 @@ class Study:
         return self.question is not None and self.question not in self.answers and not self.is_over
 
     @property
+    def asks_for_blocks(self) -> bool:
+        """Whether a hint at a block would answer the open question."""
+        return self.is_open and self.prediction is not None and self.prediction.kind != "number"
+
+    @property
     def options(self) -> tuple[Any, ...]:
         """Names of a choice, or blocks to be put in order; none where they are clicked."""
         assert self.question is not None

@@ -22,6 +22,9 @@ def test_an_exercise_is_solved_by_clicks_after_a_mistake(page, base_url):
     done = page.get_by_label("Done so far")
     expect(done).to_contain_text("nothing yet")
     click_block(page, 7)
+    expect(page.get_by_role("status").first).to_contain_text("First choose what a click does")
+    choose(page, "take")
+    click_block(page, 7)
     expect(page.get_by_role("status").first).to_contain_text("Touch comes before take")
     choose(page, "touch")
     for place, block_id in enumerate((1, 2)):

@@ -34,6 +34,9 @@ def test_the_run_ends_where_the_next_deed_begins(chosen):
 
 def test_clicks_are_held_against_the_engine_and_the_run_follows(chosen):
     do(chosen, "selected", {"block": 7})
+    assert (chosen.practice.said.reason, chosen.practice.mistakes) == ("no_verb", [])
+    do(chosen, "verb", "take")
+    do(chosen, "selected", {"block": 7})
     assert chosen.practice.said.reason == "touch_first"
     do(chosen, "verb", "touch")
     do(chosen, "selected", {"block": 1})
@@ -110,6 +113,7 @@ def test_every_mistake_has_its_sentence():
                     found = judge(asked, place, verb, target)
                     assert told(found, TEXT)["text"]
                     seen.add(found.reason)
+    seen.add("no_verb")  # said by the page itself
     assert {f"practice_why.{reason}" for reason in seen} == {
         key for key in MESSAGES if key.startswith("practice_why.")
     }

@@ -255,3 +255,22 @@ def test_a_progress_that_is_none_does_no_harm(code):
 def test_a_lesson_is_found_by_its_number_or_its_name():
     assert find("6") is find("06-prefill")
     assert find("06") is None
+
+
+def test_nothing_says_which_block_is_next_while_that_is_asked(study):
+    from views.figures.moment import moment_at
+    from views.figures.queue import queue
+
+    moment = moment_at(study.loaded.traces["docs"], Cursor(0, 0))
+    assert queue(moment, TEXT)["victim"]
+    assert (
+        queue(moment, TEXT, tells_next=False)["victim"],
+        queue(moment, TEXT, tells_next=False)["victim_block"],
+    ) == ("", None)
+    study.turn(0)
+    assert not study.asks_for_blocks, "a number is asked for"
+    study.turn(1)
+    assert study.asks_for_blocks
+    study.pick(4)
+    study.answer(None, TEXT)
+    assert not study.asks_for_blocks

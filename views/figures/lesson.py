@@ -136,7 +136,7 @@ def _shown(question: str, value: Value, words: Words, values: Values) -> str:
         return words.plain(option, values)
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
 class Later(NamedTuple):

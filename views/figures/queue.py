@@ -29,10 +29,15 @@ MAX_NEAR = 4  # such blocks in one picture
 MAX_CONTENT = 16  # tokens of a forgotten block
 
 
-def queue(moment: Moment, text: Text, *, lit: Collection[int] = ()) -> dict[str, Any]:
-    """The list with its middle folded, who leaves next and what is forgotten with it."""
+def queue(
+    moment: Moment, text: Text, *, lit: Collection[int] = (), tells_next: bool = True
+) -> dict[str, Any]:
+    """The list with its middle folded, who leaves next and what is forgotten with it.
+
+    Without `tells_next` only the list: somebody is being asked which block comes next.
+    """
     state = moment.state
-    victim = next(iter(state.free_queue_ends(1, 0)[0]), None)
+    victim = next(iter(state.free_queue_ends(1, 0)[0]), None) if tells_next else None
     return {
         "title": text("queue.title"),
         "count": text.count("queue.count", state.num_free_blocks),
@@ -41,7 +46,7 @@ def queue(moment: Moment, text: Text, *, lit: Collection[int] = ()) -> dict[str,
         "roomy": state.num_blocks <= ROOMY_BLOCKS,
         "head_word": text("queue.head"),
         "tail_word": text("queue.tail"),
-        "victim": _victim(state, victim, text),
+        "victim": _victim(state, victim, text) if tells_next else "",
         "moves": _moves(moment, text),
     }
 

@@ -39,6 +39,7 @@ MESSAGES: dict[str, str] = {
     "practice_word.show": "Show me",
     "practice_word.verbs": "What the next click does",
     "practice_word.page": "The exercise",
+    "practice_why.no_verb": "First choose what a click does: touch, take, free or preempt.",
     "practice_why.right": "Yes.",
     "practice_why.enough": "The engine has done all of it: {request} has a block for every token of this step, cdiv(tokens, block_size) in all, and nothing more is to be done.",
     "practice_why.more_take": "Not yet: {request} still lacks a block. A table needs cdiv(tokens, block_size) of them for the tokens of this step.",

@@ -39,6 +39,8 @@ def _page() -> None:
 def _syllabus() -> None:
     text = session.text()
     _forget_moment()
+    if session.choices().done:
+        st.query_params["done"] = studying.done_code(session.choices().done)
     st.markdown(f"## {text('learn.page')}")
     st.caption(text("learn.lead"))
     notices()

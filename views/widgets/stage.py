@@ -149,13 +149,22 @@ def _pool(run: Run, moment: Moment, text: Text) -> None:
         has_cache = run.config.enable_prefix_caching
         reset = reset_button(text, has_cache=has_cache, is_past=_is_past(run))
     linked("pool", pool(moment, text, reset=reset), moment, "reset")
-    linked("queue", queue(moment, text, lit=_lit_blocks(moment)), moment)
+    shown = queue(moment, text, lit=_lit_blocks(moment), tells_next=not _is_examined())
+    linked("queue", shown, moment)
     linked("tables", tables(moment, text, lit=_lit_blocks(moment)), moment)
     # Last: nothing moves for it. Always there: a part that goes may stay on the screen (Streamlit 1.67)
     # where another fragment's run comes in between.
     is_hidden = selected is None or session.choices().lens == "block"
     card = block(moment, text, selected=None if is_hidden else selected) | {"hidden": is_hidden}
     linked("block", card, moment, "lens", key="card")
+
+
+def _is_examined() -> bool:
+    """Whether somebody has to say right now which block comes next."""
+    study, practice = session.choices().study, session.choices().practice
+    return (study is not None and study.asks_for_blocks) or (
+        practice is not None and not practice.is_over
+    )
 
 
 def _lit_blocks(moment: Moment) -> tuple[int, ...]:

@@ -37,6 +37,7 @@ MESSAGES: dict[str, str] = {
     "practice_word.show": "答えを見る",
     "practice_word.verbs": "次のクリックですること",
     "practice_word.page": "問題",
+    "practice_why.no_verb": "まず、クリックで何をするかを選んでください：touch、take、free、preempt のいずれかです。",
     "practice_why.right": "正解です。",
     "practice_why.enough": "エンジンがすることは、これですべてです。{request} は、このステップの全トークンのためのブロックを合計 cdiv(tokens, block_size) 個持っていて、もうすることはありません。",
     "practice_why.more_take": "まだです。{request} のブロックが足りません。このステップのトークンのために、テーブルには cdiv(tokens, block_size) 個のブロックが必要です。",

@@ -37,6 +37,7 @@ MESSAGES: dict[str, str] = {
     "practice_word.show": "演示给我看",
     "practice_word.verbs": "下一次点击做什么",
     "practice_word.page": "练习",
+    "practice_why.no_verb": "请先选择点击要做什么：touch、take、free 或 preempt。",
     "practice_why.right": "对。",
     "practice_why.enough": "引擎已经全部做完：{request} 在这一步的每个 token 都有块，共 cdiv(tokens, block_size) 个，没有别的要做了。",
     "practice_why.more_take": "还没完：{request} 还缺一个块。对这一步的 token，块表需要 cdiv(tokens, block_size) 个块。",
