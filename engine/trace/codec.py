@@ -112,6 +112,11 @@ class TraceWriter:
         self.close()
 
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors put it in front
+# No event is as short. Whoever packs millions of empty lines into a small file does not get our time.
+MIN_LINE_BYTES, MIN_LINES = 16, 1_000
+SHORT_LINES = Sentence.of("trace.short_lines", "most lines from here on are too short to be events")
+
 # Reading --------------------------------------------------------------------------------------
 
 
@@ -123,6 +128,7 @@ def read_trace(source: str | Path | bytes, *, max_bytes: int = MAX_BYTES) -> Loa
         return Loaded(None, f"the file cannot be read: {error}")
     with _no_full_collections():
         text, damage = unpack(content, max_bytes)
+        text = text.removeprefix(BYTE_ORDER_MARK)
         header_end = text.find(b"\n")
         if damage is not None and header_end < 0:
             return Loaded(None, _in_line_1(damage))
@@ -133,6 +139,8 @@ def read_trace(source: str | Path | bytes, *, max_bytes: int = MAX_BYTES) -> Loa
             trace = Trace(parse_header(header_line))
         except TraceError as error:
             return Loaded(None, _in_line_1(error.sentence))
+        if text.count(b"\n") > MIN_LINES + len(text) // MIN_LINE_BYTES:
+            return Loaded(trace, _at_line(2, SHORT_LINES))
         return _read_events(trace, memoryview(text)[len(header_line) + 1 :], damage)
 
 

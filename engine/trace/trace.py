@@ -197,7 +197,9 @@ class Trace:
                 error.sentence
                 if isinstance(error, TraceError)
                 else Sentence.of(
-                    "trace.not_there", "it names what is not there ({error})", error=repr(error)
+                    "trace.not_there",
+                    "it names what is not there ({error})",
+                    error=", ".join(map(str, error.args)),
                 )
             )
             raise EventRefusedError(place, self._events[place], step, reason) from error

@@ -22,6 +22,7 @@ from engine.trace.events import (
     TokensSampled,
 )
 from engine.trace.header import FORMAT_VERSION
+from engine.trace.trace import Trace
 from tests.trace.stories import LONE, LONE_PROMPT, build_header, build_trace
 
 
@@ -115,7 +116,7 @@ WRONG_LINES = {
         6,
         "free queue begins with (1, 2)",
     ),
-    "unknown request": (changed(5, request_id="Z"), 6, "'Z'"),
+    "unknown request": (changed(5, request_id="Z"), 6, "(Z)"),
     "unknown group": (changed(5, group_id=7), 6, "no cache group 7"),
     "negative group": (changed(5, group_id=-1), 6, "no cache group -1"),
     "absurd number of tokens": (
@@ -237,3 +238,20 @@ def test_the_story_stands_where_these_tests_expect_it() -> None:
     assert isinstance(LONE[11], StepEnded)
     assert isinstance(LONE[12], StepBegan)
     assert LONE[0].prompt_token_ids == LONE_PROMPT  # type: ignore[attr-defined]
+
+
+def test_a_small_file_of_millions_of_short_lines_is_refused_at_once():
+    header = encode_trace(Trace(build_header()))
+    for filling in (b"\n", b" \n", b"{}\n"):
+        bomb = gzip.compress(header + filling * 3_000_000)
+        loaded = read_trace(bomb, max_bytes=48 << 20)
+        assert loaded.trace is not None
+        assert loaded.trace.num_events == 0
+        assert "line 2" in (loaded.problem or "")
+
+
+def test_a_byte_order_mark_is_no_damage():
+    content = lone_text()
+    loaded = read_trace(b"\xef\xbb\xbf" + content)
+    assert loaded.problem is None
+    assert loaded.trace is not None

@@ -47,7 +47,7 @@ def requests(
     return {
         "title": text("requests.title"),
         "cards": cards,
-        "empty": "" if shown else _nobody(moment, text),
+        "empty": "" if shown else _nobody(moment, text, can_add=unfinished is not None),
         "more": text.count("rows.more", hidden) if hidden else "",
         "legend": [[*named] for named in token_words(state, text).items()],
         "legend_output": text("requests.output"),
@@ -60,9 +60,9 @@ def requests(
     }
 
 
-def _nobody(moment: Moment, text: Text) -> str:
+def _nobody(moment: Moment, text: Text, *, can_add: bool) -> str:
     if moment.first_arrival is None:
-        return text("requests.empty")
+        return text("requests.empty" if can_add else "requests.none")
     return text("requests.to_come", step=moment.first_arrival)
 
 

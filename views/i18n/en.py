@@ -200,6 +200,7 @@ MESSAGES: dict[str, str] = {
     # Requests
     "requests.title": "Requests",
     "requests.empty": "No request yet. Add a prompt above, or start an example.",
+    "requests.none": "No request yet.",
     "requests.to_come": "No request yet: the first arrives in step {step}.",
     "requests.prompt": "prompt {n}",
     "requests.made": "made {n} of {most}",

@@ -81,6 +81,7 @@ MESSAGES: dict[str, str] = {
     "error.saved.damaged": "保存済みの実行が壊れています：{problem}",
     "error.saved.unreadable": "保存済みの実行を読めません：{reason}",
     "error.workload.refused": "ワークロードとして読めません：{reason}",
+    "error.trace.short_lines": "ここから先の行のほとんどは、イベントとしては短すぎます",
     "error.trace.line_1": "1 行目：{reason}",
     "error.trace.line": "{line} 行目：{reason}。それより前は開けます",
     "error.trace.ends_midway": "ファイルがステップ {step} の途中で終わっています",

@@ -154,6 +154,7 @@ MESSAGES: dict[str, str] = {
     # Requests
     "requests.title": "リクエスト",
     "requests.empty": "リクエストはまだありません。上でプロンプトを追加するか、例を始めてください。",
+    "requests.none": "リクエストはまだありません。",
     "requests.to_come": "リクエストはまだありません。最初の到着はステップ {step} です。",
     "requests.prompt": "プロンプト {n}",
     "requests.made": "生成 {n}/{most}",

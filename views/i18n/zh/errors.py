@@ -81,6 +81,7 @@ MESSAGES: dict[str, str] = {
     "error.saved.damaged": "保存的运行已损坏：{problem}",
     "error.saved.unreadable": "保存的运行无法读取：{reason}",
     "error.workload.refused": "不是有效的负载：{reason}",
+    "error.trace.short_lines": "从这里开始，大多数行都太短，不可能是事件",
     "error.trace.line_1": "第 1 行：{reason}",
     "error.trace.line": "第 {line} 行：{reason}；在它之前的部分可以打开",
     "error.trace.ends_midway": "文件在第 {step} 步中间结束",

@@ -156,6 +156,7 @@ MESSAGES: dict[str, str] = {
     # Requests
     "requests.title": "请求",
     "requests.empty": "还没有请求。请在上方添加提示词，或开始一个示例。",
+    "requests.none": "还没有请求。",
     "requests.to_come": "还没有请求：第一个在第 {step} 步到达。",
     "requests.prompt": "提示词 {n}",
     "requests.made": "生成 {n}/{most}",
