@@ -120,14 +120,16 @@ def _block(state: State, block_id: int) -> BlockFrame:
 
 def differing(left: Frame, right: Frame, *, same_blocks: bool) -> Differing:
     """`same_blocks`: both have one block_size, so that a block's content can be compared as well.
+    Whose table a block stands in is compared always.
 
     A block that only the larger pool has is no difference of its own: the settings say it.
     """
     depth = len(BlockFrame._fields) if same_blocks else -1
+    holders = _holders(left), _holders(right)
     block_ids = tuple(
         id_
         for id_, (one, other) in enumerate(zip(left.blocks, right.blocks))
-        if one[:depth] != other[:depth]
+        if one[:depth] != other[:depth] or holders[0].get(id_) != holders[1].get(id_)
     )
     tables: dict[str, tuple[int, ...]] = {}
     facts: dict[str, tuple[str, ...]] = {}
@@ -142,6 +144,16 @@ def differing(left: Frame, right: Frame, *, same_blocks: bool) -> Differing:
         if found := tuple(_facts(ours, theirs)):
             facts[id_] = found
     return Differing(block_ids, tables, facts)
+
+
+def _holders(frame: Frame) -> dict[int, set[str]]:
+    """Block id -> the requests whose tables name it, without the null block."""
+    found: dict[int, set[str]] = {}
+    for request_id, request in frame.requests.items():
+        for block_id in request.table:
+            if block_id:
+                found.setdefault(block_id, set()).add(request_id)
+    return found
 
 
 def _facts(ours: RequestFrame, theirs: RequestFrame) -> Iterator[str]:
