@@ -230,6 +230,7 @@ class Study:
         self.is_over = chunk >= len(chunks)
         self.chunk = max(0, min(chunk, len(chunks) - 1))
         self.picks, self.typed, self.complaint = [], "", ""
+        self.variants = set()  # the next text speaks of 0.17.1 again
         if self.is_over:
             return self.traces[self.scenario].last
         at = self.place(self.here.at)

@@ -274,3 +274,16 @@ def test_nothing_says_which_block_is_next_while_that_is_asked(study):
     study.pick(4)
     study.answer(None, TEXT)
     assert not study.asks_for_blocks
+
+
+def test_the_next_text_speaks_of_0_17_1_again():
+    chosen = Choices()
+    ACTIONS["lesson"](chosen, None, "14")
+    study = chosen.study
+    for _ in study.loaded.lesson.chunks:
+        if study.is_open:
+            ACTIONS["skipped"](chosen, None, "")
+        ACTIONS["later"](chosen, None, study.loaded.lesson.badges[0].id)
+        assert study.variants
+        ACTIONS["turned"](chosen, None, study.chunk + 1)
+        assert study.variants == set()
