@@ -98,9 +98,9 @@ def test_a_badge_switches_to_the_later_run_and_back():
     assert chosen.study.scenario == "seven_later"
     later = show(chosen).trace
     assert list(later.at(chosen.cursor).free_queue()) == [3, 4, 5, 6, 7, 2, 1]
-    chosen.study.turn(2)
-    assert chosen.study.scenario == "three"
     chosen.study.turn(3)
+    assert chosen.study.scenario == "three"
+    ACTIONS["later"](chosen, None, "partial_tails")
     assert chosen.study.scenario == "three_later"
     ACTIONS["later"](chosen, None, "partial_tails")
     assert chosen.study.scenario == "three"
