@@ -10,6 +10,7 @@ import pytest
 from engine.trace.header import TraceHeader
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, parse_workload
+from tests.source_tree import ROOT
 from views.figures.batch import batch
 from views.figures.moment import moment_at
 from views.figures.narration import narration
@@ -50,9 +51,11 @@ def look(trace: Trace, position: int) -> None:
 
 
 def held_bytes() -> int:
+    """What our own code allocated and holds: other threads of the tests go on meanwhile."""
     gc.collect()
-    held, _ = tracemalloc.get_traced_memory()
-    return held
+    ours = [tracemalloc.Filter(True, f"{ROOT / room}/*") for room in ("engine", "views")]
+    held = tracemalloc.take_snapshot().filter_traces(ours).statistics("filename")
+    return sum(statistic.size for statistic in held)
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +81,10 @@ def test_a_closed_run_gives_back_what_it_held():
     for _ in range(20):
         look(conversations(), 200)
     assert held_bytes() - before < 1 * MB
+
+
+def test_a_run_that_is_held_would_be_seen():
+    before = held_bytes()
+    held = conversations()
+    look(held, 200)
+    assert held_bytes() - before > MB // 10
