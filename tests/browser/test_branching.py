@@ -90,7 +90,7 @@ def test_a_phone_runs_until_and_turns_from_run_to_run(page, base_url):
 def test_a_live_run_goes_on_until_it_is_stopped_and_branches_with_another_prompt(page, base_url):
     page.goto(f"{base_url}?example=own")
     expect(page.get_by_text("Model ready")).to_be_visible(timeout=MODEL_MS)
-    prompt = page.get_by_role("textbox", name="Prompt")
+    prompt = page.get_by_role("textbox", name="Prompt", exact=True)
     page.get_by_role("textbox", name="max_tokens").fill("200")
     prompt.fill("Count to one hundred.")
     page.get_by_role("button", name="Add to the run").click()

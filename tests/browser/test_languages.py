@@ -70,7 +70,7 @@ def test_the_run_with_a_changed_setting_survives_the_switch(page, base_url):
 
 def test_a_prompt_that_is_half_typed_survives_the_switch(page, base_url):
     page.goto(f"{base_url}/playground?example=own")
-    page.get_by_role("textbox", name="Prompt").fill("Which blocks does")
+    page.get_by_role("textbox", name="Prompt", exact=True).fill("Which blocks does")
     speak(page, "ja")
     expect(page.get_by_role("textbox", name="プロンプト")).to_have_value("Which blocks does")
 

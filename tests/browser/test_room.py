@@ -77,6 +77,8 @@ def test_no_frame_stands_around_the_page_after_a_click_on_empty_space(page, base
 
 def test_what_was_typed_is_there_after_a_reload(page, base_url):
     page.goto(f"{base_url}/playground?example=own")
-    page.get_by_role("textbox", name="Prompt").fill("Which blocks does")
+    page.get_by_role("textbox", name="Prompt", exact=True).fill("Which blocks does")
     page.reload()
-    expect(page.get_by_role("textbox", name="Prompt")).to_have_value("Which blocks does")
+    expect(page.get_by_role("textbox", name="Prompt", exact=True)).to_have_value(
+        "Which blocks does"
+    )

@@ -62,7 +62,7 @@ def step(page):
 def three_steps(page, server):
     """A prompt of somebody, and the link of the moment after three steps."""
     page.goto(f"{server.url}?example=own")
-    page.get_by_role("textbox", name="Prompt").fill("Hello")
+    page.get_by_role("textbox", name="Prompt", exact=True).fill("Hello")
     page.get_by_role("textbox", name="max_tokens").fill("6")
     page.get_by_role("button", name="Add to the run").click()
     expect(page.get_by_text("r0 was added")).to_be_visible()
