@@ -1,14 +1,18 @@
 """`python -m views`: what `streamlit run app.py` does, with the first picture earlier.
 
-Streamlit imports an app when the first browser has come. This imports what the first page needs
-while that browser still loads. Options are Streamlit's: `python -m views --server.port 8502`.
+Streamlit imports an app when the first browser has come. This imports what the pages need before
+the server answers: who comes first waits no longer than others. Options are Streamlit's:
+`python -m views --server.port 8502`.
 """
 
 import importlib
+import pkgutil
 import sys
 import threading
+import time
 from pathlib import Path
 
+from streamlit import runtime
 from streamlit.web import cli
 
 from engine.errors import ConfigError
@@ -16,14 +20,8 @@ from views.limits import server_limits
 from views.model_choice import server_model
 
 APP = Path(__file__).parents[1] / "app.py"
-# Without views.components: parts are registered with a running server.
-SLOW_TO_IMPORT = (
-    "PIL.Image",
-    "views.session",
-    "views.figures.tree",
-    "views.figures.why",
-    "views.figures.batch",
-)
+VIEWS = APP.parent / "views"
+SLOW_TO_IMPORT = ("PIL.Image", "views.session")
 
 
 def main() -> None:
@@ -35,14 +33,27 @@ def main() -> None:
         sys.exit(str(error))
     given = sys.argv[1:]
     script = [] if given and not given[0].startswith("-") else [str(APP)]
-    threading.Thread(target=_import, name="import", daemon=True).start()
+    _import()
+    threading.Thread(target=_import_pages, name="import", daemon=True).start()
     sys.argv = ["streamlit", "run", *script, *given]
     cli.main()
 
 
 def _import() -> None:
-    for name in SLOW_TO_IMPORT:
+    for name in (*SLOW_TO_IMPORT, *_modules("figures")):
         importlib.import_module(name)
+
+
+def _import_pages() -> None:
+    """Their parts are registered with a server that runs: while the first browser still loads."""
+    while not runtime.exists():
+        time.sleep(0.02)
+    for name in _modules("pages"):
+        importlib.import_module(name)
+
+
+def _modules(room: str) -> list[str]:
+    return [f"views.{room}.{each.name}" for each in pkgutil.iter_modules([str(VIEWS / room)])]
 
 
 if __name__ == "__main__":
