@@ -259,6 +259,7 @@ def test_a_lesson_is_found_by_its_number_or_its_name():
 
 def test_nothing_says_which_block_is_next_while_that_is_asked(study):
     from views.figures.moment import moment_at
+    from views.figures.pool import pool
     from views.figures.queue import queue
 
     moment = moment_at(study.loaded.traces["docs"], Cursor(0, 0))
@@ -267,6 +268,8 @@ def test_nothing_says_which_block_is_next_while_that_is_asked(study):
         queue(moment, TEXT, tells_next=False)["victim"],
         queue(moment, TEXT, tells_next=False)["victim_block"],
     ) == ("", None)
+    assert pool(moment, TEXT)["summary"]
+    assert pool(moment, TEXT, counts=False)["summary"] == ""
     study.turn(0)
     assert not study.asks_for_blocks, "a number is asked for"
     study.turn(1)

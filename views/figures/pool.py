@@ -14,17 +14,20 @@ MAX_REF = 63  # what six bits can say: more is drawn as 63+
 UNWRITTEN, VALID = 1 << 6, 2 << 6  # a hash whose K and V are not computed yet, or are
 
 
-def pool(moment: Moment, text: Text, *, reset: dict[str, Any] | None = None) -> dict[str, Any]:
+def pool(
+    moment: Moment, text: Text, *, reset: dict[str, Any] | None = None, counts: bool = True
+) -> dict[str, Any]:
     """Cells for a small pool; one byte per block that was ever used, in base64, for a large one.
 
-    `reset`: the button of a run that is live (`reset_button`).
+    `reset`: the button of a run that is live (`reset_button`). Without `counts` nobody is told how
+    many blocks are used or free: that may be what is being asked.
     """
     state = moment.state
     payload: dict[str, Any] = {
         "num_blocks": state.num_blocks,
         "touched": sorted(moment.touched_blocks),
         "title": text("pool.title"),
-        "summary": _summary(state, text),
+        "summary": _summary(state, text) if counts else "",
         "hint": text("pool.hint"),
         "reset": reset,
         "legend": [[name, text.named("block_state", name)] for name in BLOCK_STATES],

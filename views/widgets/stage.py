@@ -148,7 +148,9 @@ def _pool(run: Run, moment: Moment, text: Text) -> None:
     if run.live is not None:
         has_cache = run.config.enable_prefix_caching
         reset = reset_button(text, has_cache=has_cache, is_past=_is_past(run))
-    linked("pool", pool(moment, text, reset=reset), moment, "reset")
+    study = session.choices().study
+    counts = study is None or not study.is_open
+    linked("pool", pool(moment, text, reset=reset, counts=counts), moment, "reset")
     shown = queue(moment, text, lit=_lit_blocks(moment), tells_next=not _is_examined())
     linked("queue", shown, moment)
     linked("tables", tables(moment, text, lit=_lit_blocks(moment)), moment)
