@@ -52,7 +52,7 @@ def test_back_comes_to_where_one_rested_and_forward_to_where_one_was(page, base_
 
 def test_places_that_only_flew_by_are_no_places_to_come_back_to(page, base_url):
     page.goto("about:blank")
-    open_at(page, f"{base_url}?step=3&sub=2", 3, 2)
+    open_at(page, f"{base_url}/playground?step=3&sub=2", 3, 2)
     for _ in range(5):
         page.keyboard.press("ArrowRight")
     where(page, 3, 7)
