@@ -11,7 +11,6 @@ from lessons.errors import LessonError
 from lessons.library import LoadedLesson, lesson_folders
 from views import actions
 from views.choices import Choices
-from views.figures import address
 from views.figures.selection import Selection
 from views.runs import Run
 from views.study import Study
@@ -97,12 +96,6 @@ def read_link(chosen: Choices, params: Mapping[str, str]) -> None:
     _turn_to(chosen, int(given) - 1 if is_there else 0)
     if not is_there:
         chosen.say_also(text("learn.no_chunk", given=quoted(given), last=last))
-    begun = show(chosen)
-    if begun is not None and "step" in params:
-        cursor, complaint = address.read_cursor(params, begun.trace, text)
-        chosen.cursor = cursor or chosen.cursor
-        if complaint:
-            chosen.say_also(complaint)
 
 
 # What the stage shows -----------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import streamlit as st
 
 from views import session, studying
 from views.components.piece import piece
-from views.figures.address import MOMENT
 from views.figures.moment import Moment
 from views.figures.syllabus import syllabus
 from views.pages.frame import framed
@@ -26,11 +25,8 @@ def render() -> None:
 def _page() -> None:
     st.html(PAGE_STYLE)
     session.settle()
-    chosen = session.choices()
-    if not chosen.address_is_read:
-        studying.read_link(chosen, dict(st.query_params))
-        chosen.address_is_read = True
-    if chosen.study is None:
+    session.prepare_lesson()
+    if session.choices().study is None:
         _syllabus()
     else:
         _lesson()
@@ -38,7 +34,7 @@ def _page() -> None:
 
 def _syllabus() -> None:
     text = session.text()
-    _forget_moment()
+    session.forget_moment()
     if session.choices().done:
         st.query_params["done"] = studying.done_code(session.choices().done)
     st.markdown(f"## {text('learn.page')}")
@@ -46,12 +42,6 @@ def _syllabus() -> None:
     notices()
     payload = syllabus(studying.syllabus(), session.choices().done, text)
     piece("syllabus", payload, on_lesson_change=partial(session.note, "syllabus", "lesson"))
-
-
-def _forget_moment() -> None:
-    """A list of lessons has no moment in its address; the language and what is done stay."""
-    for name in {*MOMENT, "lesson", "chunk"} & set(st.query_params):
-        del st.query_params[name]
 
 
 @st.fragment(key="lesson")
