@@ -4,7 +4,7 @@ import streamlit as st
 
 from views import beating, session
 from views.figures.moment import Moment
-from views.pages.frame import framed
+from views.pages.frame import framed, framed_part
 from views.runs import Run
 from views.text import Text
 from views.theme import PAGE_STYLE
@@ -28,11 +28,9 @@ def _page() -> None:
 @st.fragment(key="puzzle")
 def _puzzle() -> None:
     def draw() -> None:
-        if session.settle():
-            st.rerun()
         stage(beating.show(session.choices()), prose=_card)
 
-    framed(draw, session.text())
+    framed_part(draw)
 
 
 def _card(_: Run, moment: Moment, text: Text) -> None:

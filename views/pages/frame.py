@@ -24,3 +24,15 @@ def framed(draw: Callable[[], None], text: Text) -> None:
     except Exception:
         log.exception("a page could not be drawn")
         st.error(text("app.failed"))
+
+
+def framed_part(draw: Callable[[], None]) -> None:
+    """What a fragment of a page does: what was asked first. If that changes more than this part,
+    the whole page is drawn anew."""
+
+    def settled() -> None:
+        if session.settle():
+            st.rerun()
+        draw()
+
+    framed(settled, session.text())

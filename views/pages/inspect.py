@@ -18,7 +18,7 @@ from views.opening import (
     open_example,
     open_upload,
 )
-from views.pages.frame import framed
+from views.pages.frame import framed, framed_part
 from views.text import quoted
 from views.theme import PAGE_STYLE
 from views.widgets.downloads import downloads
@@ -120,10 +120,8 @@ def _say_whose_link() -> None:
 @st.fragment(key="inspect_stage")
 def _stage() -> None:
     def draw() -> None:
-        if session.settle():
-            st.rerun()
         run = session.run()
         if run is not None:
             stage(run, look=session.run)
 
-    framed(draw, session.text())
+    framed_part(draw)

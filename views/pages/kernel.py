@@ -5,7 +5,7 @@ import streamlit as st
 from views import session
 from views.examples import EXAMPLES
 from views.figures.moment import moment_at
-from views.pages.frame import framed
+from views.pages.frame import framed, framed_part
 from views.theme import PAGE_STYLE
 from views.widgets.kernel import kernel_walk
 from views.widgets.model import model_status
@@ -64,11 +64,9 @@ def _waiting() -> None:
 @st.fragment(key="kernel_walk")
 def _walk() -> None:
     def draw() -> None:
-        if session.settle():
-            st.rerun()
         run = session.run()
         if run is not None:
             notices()
             kernel_walk(run, moment_at(run.trace, session.choices().cursor), session.text())
 
-    framed(draw, session.text())
+    framed_part(draw)

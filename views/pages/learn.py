@@ -8,7 +8,7 @@ from views import session, studying
 from views.components.piece import piece
 from views.figures.moment import Moment
 from views.figures.syllabus import syllabus
-from views.pages.frame import framed
+from views.pages.frame import framed, framed_part
 from views.runs import Run
 from views.text import Text
 from views.theme import PAGE_STYLE
@@ -47,13 +47,11 @@ def _syllabus() -> None:
 @st.fragment(key="lesson")
 def _lesson() -> None:
     def draw() -> None:
-        if session.settle():
-            st.rerun()
         run = session.lesson_run()
         if run is not None:
             stage(run, prose=_prose, look=session.lesson_run)
 
-    framed(draw, session.text())
+    framed_part(draw)
 
 
 def _prose(_: Run, moment: Moment, text: Text) -> None:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from views import session
 from views.examples import EXAMPLES
-from views.pages.frame import framed
+from views.pages.frame import framed, framed_part
 from views.theme import PAGE_STYLE
 from views.widgets.model import model_status
 from views.widgets.notices import notices
@@ -88,33 +88,27 @@ def _panel() -> None:
 @st.fragment(key="prompts")
 def _prompts() -> None:
     def draw() -> None:
-        if session.settle():
-            st.rerun()
         prompts(session.run())
 
-    framed(draw, session.text())
+    framed_part(draw)
 
 
 @st.fragment(key="settings")
 def _settings() -> None:
     def draw() -> None:
-        if session.settle():
-            st.rerun()
         run = session.run()
         if run is not None:
             with st.container(border=True, height=PANEL_HEIGHT):
                 settings(run)
 
-    framed(draw, session.text())
+    framed_part(draw)
 
 
 @st.fragment(key="stage")
 def _stage() -> None:
     def draw() -> None:
-        if session.settle():
-            st.rerun()
         run = session.run()
         if run is not None:
             stage(run, until, look=session.run)
 
-    framed(draw, session.text())
+    framed_part(draw)
