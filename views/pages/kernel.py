@@ -3,10 +3,10 @@
 import streamlit as st
 
 from views import session
-from views.examples import EXAMPLES
 from views.figures.moment import moment_at
 from views.pages.frame import framed, framed_part
 from views.theme import PAGE_STYLE
+from views.widgets.examples import example_choice
 from views.widgets.kernel import kernel_walk
 from views.widgets.model import model_status
 from views.widgets.notices import notices
@@ -38,16 +38,7 @@ def _header() -> None:
     text = session.text()
     with st.container(key="page_head", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"## {text('kernel.nav')}", width="content")
-        st.segmented_control(
-            text("example.label"),
-            list(EXAMPLES),
-            key=session.example_field(),
-            format_func=lambda name: text.named("example", name),
-            on_change=session.take_example,
-            args=("example",),
-            required=True,
-            label_visibility="collapsed",
-        )
+        example_choice(text)
         st.caption(text("kernel.about"), width="stretch")
         model_status()
 

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from views import session
-from views.examples import EXAMPLES
 from views.pages.frame import framed, framed_part
 from views.theme import PAGE_STYLE
+from views.widgets.examples import example_choice
 from views.widgets.model import model_status
 from views.widgets.notices import notices
 from views.widgets.prompts import prompts
@@ -45,16 +45,7 @@ def _header() -> None:
     text, chosen = session.text(), session.choices()
     with st.container(key="page_head", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"## {text('app.title')}", width="content")
-        st.segmented_control(
-            text("example.label"),
-            list(EXAMPLES),
-            key=session.example_field(),
-            format_func=lambda name: text.named("example", name),
-            on_change=session.take_example,
-            args=("example",),
-            required=True,
-            label_visibility="collapsed",
-        )
+        example_choice(text)
         st.caption(text.named("about", chosen.example), width="stretch")
         model_status()
         st.button(
