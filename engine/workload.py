@@ -3,7 +3,7 @@
 No model is needed: `ScriptedRunner` answers with the tokens of the script.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from engine.core.output import ModelOutput, SchedulerOutput
 from engine.core.request import BlockTables, SampledTokens
 from engine.engine import Engine
 from engine.errors import ConfigError, reason_of
-from engine.trace.events import Emit, ignore
+from engine.trace.events import Emit, Event, RequestAdded, TokensSampled, ignore
 
 WRONG_DRAFT_OFFSET = 7  # a wrong draft is the right token plus this
 
@@ -83,6 +83,29 @@ def read_workload(path: str | Path) -> Workload:
         raise ConfigError(f"{path}: {error.strerror}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
+
+
+def naming_tokens(
+    append: Callable[[Event], None], names: Mapping[int, bytes], *, between: bytes = b""
+) -> Callable[[Event], None]:
+    """A recorder that writes what a script's token ids stand for where a tokenizer's bytes would
+    stand; an id without a name stands for itself. `between`: what stands before each output token
+    in its text."""
+
+    def bytes_of(token_ids: Sequence[int]) -> tuple[bytes, ...]:
+        return tuple(names.get(id_, str(id_).encode()) for id_ in token_ids)
+
+    def emit(event: Event) -> None:
+        if isinstance(event, RequestAdded):
+            bytes_ = bytes_of(event.prompt_token_ids)
+            event = msgspec.structs.replace(event, prompt_token_bytes=bytes_)
+        elif isinstance(event, TokensSampled):
+            bytes_ = bytes_of(event.token_ids)
+            text = b"".join(between + piece for piece in bytes_).decode()
+            event = msgspec.structs.replace(event, token_bytes=bytes_, text=text)
+        append(event)
+
+    return emit
 
 
 class ScriptedRunner:

@@ -6,9 +6,8 @@ lesson. Words are numbered from 1 in the order in which a scenario first says th
 
 from collections.abc import Callable, Sequence
 
-import msgspec
-
-from engine.trace.events import Event, RequestAdded, TokensSampled
+from engine.trace.events import Event
+from engine.workload import naming_tokens
 
 
 class Vocabulary:
@@ -33,21 +32,7 @@ class Vocabulary:
             self.names[id_] = piece.encode()
         return self._ids[piece]
 
-    def bytes_of(self, token_ids: Sequence[int]) -> tuple[bytes, ...]:
-        return tuple(self.names.get(id_, str(id_).encode()) for id_ in token_ids)
-
     def naming(self, append: Callable[[Event], None]) -> Callable[[Event], None]:
         """A recorder that writes the names where a tokenizer's bytes would stand."""
         between = b" " if self.tokens == "words" else b""
-
-        def emit(event: Event) -> None:
-            if isinstance(event, RequestAdded):
-                bytes_ = self.bytes_of(event.prompt_token_ids)
-                event = msgspec.structs.replace(event, prompt_token_bytes=bytes_)
-            elif isinstance(event, TokensSampled):
-                bytes_ = self.bytes_of(event.token_ids)
-                text = b"".join(between + piece for piece in bytes_).decode()
-                event = msgspec.structs.replace(event, token_bytes=bytes_, text=text)
-            append(event)
-
-        return emit
+        return naming_tokens(append, self.names, between=between)

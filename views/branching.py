@@ -1,9 +1,7 @@
 """Runs that begin: a script from start to end, and the branch of any run."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
-
-import msgspec
 
 from engine.config import EngineConfig
 from engine.sources.branch import (
@@ -13,10 +11,11 @@ from engine.sources.branch import (
     scripted_changes,
 )
 from engine.sources.source import request_name
-from engine.trace.events import Event, RequestAdded, SettingChanged, TokensSampled
+from engine.trace.events import RequestAdded, SettingChanged
 from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
+from engine.workload import naming_tokens
 from views.drafts import Branch, numbers_of
 from views.examples import Example
 from views.runs import Run
@@ -45,7 +44,9 @@ def scripted_run(
     """A scripted workload from start to end: no model, a few milliseconds."""
     workload = example.workload(config)
     trace = Trace(TraceHeader(config=config.to_mapping()))
-    script = ScriptedBranch(workload, changes, emit=_naming(trace.append, example.token_names))
+    script = ScriptedBranch(
+        workload, changes, emit=naming_tokens(trace.append, example.token_names)
+    )
     reason = None
     while not (script.is_over or reason):
         script.step()
@@ -84,22 +85,3 @@ def _scripted_branch(run: Run, cursor: Cursor, plan: Plan) -> Begun:
 def _kept_requests(trace: Trace, cursor: Cursor | None) -> list[str]:
     events = trace.events_from(0) if cursor is None else trace.events_before(cursor)
     return [event.request_id for event in events if isinstance(event, RequestAdded)]
-
-
-def _naming(append: Callable[[Event], None], names: Mapping[int, bytes]) -> Callable[[Event], None]:
-    """A script's tokens are numbers; their names go where a tokenizer's bytes would stand."""
-
-    def bytes_of(token_ids: Sequence[int]) -> tuple[bytes, ...]:
-        return tuple(names.get(id_, str(id_).encode()) for id_ in token_ids)
-
-    def emit(event: Event) -> None:
-        if isinstance(event, RequestAdded):
-            bytes_ = bytes_of(event.prompt_token_ids)
-            event = msgspec.structs.replace(event, prompt_token_bytes=bytes_)
-        elif isinstance(event, TokensSampled):
-            bytes_ = bytes_of(event.token_ids)
-            words = b"".join(bytes_).decode()
-            event = msgspec.structs.replace(event, token_bytes=bytes_, text=words)
-        append(event)
-
-    return emit
