@@ -112,9 +112,13 @@ def belongings() -> Belongings:
 def no_room() -> str | None:
     """One sentence where this server has no place left for one more session."""
     here = get_script_run_ctx()
-    if here is None or not st.runtime.exists() or sessions().enter(here.session_id):
+    if here is None or not st.runtime.exists():
         return None
-    return text().count("limit.sessions", sessions().most)
+    try:
+        sessions().check(here.session_id, text())
+    except PagewalkError as error:
+        return text().error(error)
+    return None
 
 
 # The model --------------------------------------------------------------------------------------
