@@ -1,8 +1,7 @@
 """`python -m views`: what `streamlit run app.py` does, with the first picture earlier.
 
-Streamlit imports an app when the first browser has come. This imports what the pages need before
-the server answers: who comes first waits no longer than others. Options are Streamlit's:
-`python -m views --server.port 8502`.
+Streamlit imports an app when the first browser has come. This imports what the pages need while
+that browser still loads. Options are Streamlit's: `python -m views --server.port 8502`.
 """
 
 import importlib
@@ -33,8 +32,7 @@ def main() -> None:
         sys.exit(str(error))
     given = sys.argv[1:]
     script = [] if given and not given[0].startswith("-") else [str(APP)]
-    _import()
-    threading.Thread(target=_import_pages, name="import", daemon=True).start()
+    threading.Thread(target=_import, name="import", daemon=True).start()
     sys.argv = ["streamlit", "run", *script, *given]
     cli.main()
 
@@ -42,11 +40,7 @@ def main() -> None:
 def _import() -> None:
     for name in (*SLOW_TO_IMPORT, *_modules("figures")):
         importlib.import_module(name)
-
-
-def _import_pages() -> None:
-    """Their parts are registered with a server that runs: while the first browser still loads."""
-    while not runtime.exists():
+    while not runtime.exists():  # the parts of the pages are registered with a server that runs
         time.sleep(0.02)
     for name in _modules("pages"):
         importlib.import_module(name)
