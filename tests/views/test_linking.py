@@ -223,8 +223,10 @@ def test_before_the_first_request_the_cards_say_when_it_arrives():
     assert says == ["No request yet: the first arrives in step 2."] * 2
     assert requests(moment_at(trace, trace.last), TEXT)["empty"] == ""
     nobody = Trace(trace.header)
-    empty = requests(moment_at(nobody, nobody.last), TEXT)["empty"]
+    moment = moment_at(nobody, nobody.last)
+    empty = requests(moment, TEXT, unfinished=())["empty"]
     assert empty == "No request yet. Add a prompt above, or start an example."
+    assert requests(moment, TEXT)["empty"] == "No request yet.", "a recorded run takes no prompt"
 
 
 @pytest.mark.parametrize("name", ["hybrid_full_sliding", "hybrid_block_sizes", "sliding_window"])
