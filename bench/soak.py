@@ -166,26 +166,23 @@ class Held:
         return statistics.median(found) if found else 0.0
 
 
-def soak(served: Served, *, minutes: float, browsers: int, seed: int, log: Path) -> dict[str, Any]:
+def soak(
+    chromium: Any, served: Served, *, minutes: float, browsers: int, seed: int, log: Path
+) -> dict[str, Any]:
     """Click until the time is over or something went wrong; what was found."""
-    from playwright.sync_api import sync_playwright
-
     held, errors, num_acts = Held(60 * minutes), [], 0
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=_chromium(), args=FLAGS)
-        walkers = [Walker(chromium, served.url, seed + number) for number in range(browsers)]
-        walkers[0].await_model()
-        began, until = time.monotonic(), time.monotonic() + 60 * minutes
-        while time.monotonic() < until and not errors:
-            for walker in walkers:
-                walker.act()
-                num_acts += 1
-                errors += [f"{error} (after {walker.last_deeds()})" for error in walker.errors]
-                held.look(time.monotonic() - began, served.resident_mb)
-            errors += logged_errors(log)
+    walkers = [Walker(chromium, served.url, seed + number) for number in range(browsers)]
+    walkers[0].await_model()
+    began, until = time.monotonic(), time.monotonic() + 60 * minutes
+    while time.monotonic() < until and not errors:
         for walker in walkers:
-            walker.close()
-        chromium.close()
+            walker.act()
+            num_acts += 1
+            errors += [f"{error} (after {walker.last_deeds()})" for error in walker.errors]
+            held.look(time.monotonic() - began, served.resident_mb)
+        errors += logged_errors(log)
+    for walker in walkers:
+        walker.close()
     if held.growth_percent > MAX_GROWTH_PERCENT and not errors:
         errors.append(held.sentence())
     return {
@@ -215,6 +212,8 @@ def _chromium() -> str:
 
 
 def main() -> None:
+    from playwright.sync_api import sync_playwright
+
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--browsers", type=int, default=4)
@@ -222,8 +221,9 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "server.log"
-        with log.open("wb") as out, server(APP, log=out) as served:
-            found = soak(served, **vars(options), log=log)
+        with log.open("wb") as out, server(APP, log=out) as served, sync_playwright() as playwright:
+            chromium = playwright.chromium.launch(executable_path=_chromium(), args=FLAGS)
+            found = soak(chromium, served, **vars(options), log=log)
     print(f"Soak, {machine()}: {found['acts']} acts")
     print(f"  {found['mb_warm']} MB after the warm-up, {found['mb_end']} MB at the end")
     for sentence in found["errors"][:3]:

@@ -4,16 +4,14 @@ import pytest
 
 from bench.app_server import APP, server
 from bench.soak import Held, logged_errors, soak
-from tests.browser.conftest import chromium_path
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_minute_of_random_clicking_breaks_nothing(tmp_path):
-    chromium_path()
+def test_a_minute_of_random_clicking_breaks_nothing(chromium, tmp_path):
     log = tmp_path / "server.log"
     with log.open("wb") as out, server(APP, log=out) as served:
-        found = soak(served, minutes=1, browsers=2, seed=17, log=log)
+        found = soak(chromium, served, minutes=1, browsers=2, seed=17, log=log)
     assert found["errors"] == []
     assert found["acts"] > 20
 
