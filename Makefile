@@ -39,7 +39,7 @@ run: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not browser" --ignore tests/kernels
 	$(IN_INTERPRETER) $(BIN)/python -m pytest -q -n 2 tests/kernels
-	$(BIN)/python -m pytest -q -m browser # one browser at a time: two wait for each other
+	$(BIN)/python -m pytest -q -n 2 -m browser
 
 lint: $(READY)
 	$(BIN)/ruff check .

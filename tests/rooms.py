@@ -77,14 +77,14 @@ BEHIND_PAGES = Room(
         "views.practice",
         "views.beat",
         "lessons",
-        "views.figures.address",
+        "views.figures.time.address",
         "views.figures.moment",
-        "views.figures.kv",
-        "views.figures.timeline",
+        "views.figures.block.kv",
+        "views.figures.time.timeline",
         "views.figures.selection",
-        "views.figures.sizing_inputs",
-        "views.figures.compare_inputs",
-        "views.figures.until",
+        "views.figures.sizing.sizing_inputs",
+        "views.figures.compare.compare_inputs",
+        "views.figures.time.until",
         "engine.sources",
         "engine.workload",
         "engine.trace",
@@ -161,34 +161,29 @@ ROOMS: dict[str, Room] = {
         packages=("plotly", "networkx"),
     ),
     **dict.fromkeys(
-        (
-            "views.figures.beat",
-            "views.figures.lesson",
-            "views.figures.practice",
-            "views.figures.syllabus",
-        ),
+        ("views.figures.learning",),
         Room(ours=("views.figures", "lessons", "engine.trace", *TEXTS)),
     ),
     # How a kernel cuts its work is asked of what launches it.
     **dict.fromkeys(
-        ("views.figures.kernel", "views.figures.kernel_walk"),
+        ("views.figures.kernel.kernel", "views.figures.kernel.kernel_walk"),
         Room(ours=("views.figures", "engine.trace", "engine.runner.attention.tiling", *TEXTS)),
     ),
     # A hash is recomputed from its inputs by the engine's own pure functions.
-    "views.figures.hash_inputs": Room(
+    "views.figures.tree.hash_inputs": Room(
         ours=("views.figures", "engine.trace", "engine.core.block_hash")
     ),
     # Blocks and bytes are the engine's own arithmetic.
     **dict.fromkeys(
         (
-            "views.figures.model_config",
-            "views.figures.model_weights",
-            "views.figures.sizing",
-            "views.figures.sizing_steps",
+            "views.figures.sizing.model_config",
+            "views.figures.sizing.model_weights",
+            "views.figures.sizing.sizing",
+            "views.figures.sizing.sizing_steps",
         ),
         Room(ours=("views.figures", *SIZING_CORE, *SETTINGS, *TEXTS)),
     ),
-    "views.figures.sizing_inputs": Room(ours=("views.figures", *SETTINGS, *TEXTS)),
+    "views.figures.sizing.sizing_inputs": Room(ours=("views.figures", *SETTINGS, *TEXTS)),
     "views.pages": PAGE,
     "views.widgets": PAGE,
     "views.components": PAGE._replace(packages=("streamlit", "msgspec")),
@@ -203,7 +198,7 @@ ROOMS: dict[str, Room] = {
             "views.links",
             "views.beginning",
             "views.bringing_back",
-            "views.figures.address",
+            "views.figures.time.address",
             "views.actions",
             "views.side_runs",
             "views.studying",
@@ -249,7 +244,7 @@ ROOMS: dict[str, Room] = {
             "views.choices",
             "views.bringing_back",
             "views.studying",
-            "views.figures.address",
+            "views.figures.time.address",
         )
     ),
     "views.beginning": BEHIND_PAGES._replace(

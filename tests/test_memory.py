@@ -11,15 +11,15 @@ from engine.trace.header import TraceHeader
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, parse_workload
 from tests.source_tree import ROOT
-from views.figures.batch import batch
+from views.figures.batch.batch import batch
+from views.figures.cache.pool import pool
+from views.figures.cache.queue import queue
+from views.figures.cache.requests import requests
+from views.figures.cache.tables import tables
 from views.figures.moment import moment_at
-from views.figures.narration import narration
 from views.figures.numbers import numbers
-from views.figures.pool import pool
-from views.figures.queue import queue
-from views.figures.requests import requests
-from views.figures.tables import tables
-from views.figures.tree import tree
+from views.figures.time.narration import narration
+from views.figures.tree.tree import tree
 from views.text import Text
 
 CASES = json.loads((Path(__file__).parent / "data" / "cases.json").read_text(encoding="utf-8"))

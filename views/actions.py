@@ -10,13 +10,13 @@ from typing import Any
 from engine.errors import ConfigError
 from views.choices import LENSES, Choices, Pursuit
 from views.drafts import Draft, remarks
-from views.figures.compare_inputs import Choice
-from views.figures.kv import Place
+from views.figures.block.kv import Place
+from views.figures.compare.compare_inputs import Choice
 from views.figures.moment import num_finished_steps
 from views.figures.selection import NOTHING, Selection
-from views.figures.sizing_inputs import Inputs
-from views.figures.timeline import ZOOMS
-from views.figures.until import BRANCHED, DONE, RETURNED, Until, until_words
+from views.figures.sizing.sizing_inputs import Inputs
+from views.figures.time.timeline import ZOOMS
+from views.figures.time.until import BRANCHED, DONE, RETURNED, Until, until_words
 from views.limits import server_limits
 from views.runs import Run
 from views.text import Text

@@ -7,12 +7,12 @@ from engine.trace.state import Cursor
 from views.beat import Beat
 from views.drafts import Draft, Restart
 from views.examples import DOC_EXAMPLE
-from views.figures.compare_inputs import Choice
-from views.figures.kv import FIRST, Place
+from views.figures.block.kv import FIRST, Place
+from views.figures.compare.compare_inputs import Choice
 from views.figures.selection import NOTHING, Selection
-from views.figures.sizing_inputs import Inputs
-from views.figures.timeline import ZOOMS
-from views.figures.until import RETURNED, Until
+from views.figures.sizing.sizing_inputs import Inputs
+from views.figures.time.timeline import ZOOMS
+from views.figures.time.until import RETURNED, Until
 from views.practice import Practice
 from views.runs import Run
 from views.saving import Brought

@@ -13,7 +13,7 @@ from engine.workload import Workload
 from views.branching import scripted_run
 from views.drafts import whole_number
 from views.examples import Example
-from views.figures.compare_inputs import NUMBERS, SWITCHES, Half, Setting
+from views.figures.compare.compare_inputs import NUMBERS, SWITCHES, Half, Setting
 from views.text import Text, quoted
 from views.workloads import MAX_STEPS, Material, arranged
 

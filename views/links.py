@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from views import bringing_back, studying
 from views.choices import LENSES, Choices
 from views.examples import EXAMPLES, OWN
-from views.figures import address
+from views.figures.time import address
 from views.text import Text, quoted
 
 

@@ -15,7 +15,7 @@ from engine.trace.trace import Trace
 from views.drafts import Branch, Draft, numbers_of
 from views.examples import Example
 from views.figures.moment import num_finished_steps
-from views.figures.until import BRANCHED, DONE, RETURNED, Until, find_next
+from views.figures.time.until import BRANCHED, DONE, RETURNED, Until, find_next
 from views.text import Text
 from views.turns import Turns
 

@@ -18,7 +18,7 @@ from views import actions, beating, beginning, bringing_back, links, practising,
 from views.choices import Choices
 from views.drafts import Branch, Draft, Restart
 from views.examples import DOC_EXAMPLE, EXAMPLES, Example
-from views.figures import address
+from views.figures.time import address
 from views.leaving import Belongings
 from views.limits import Sessions, server_limits
 from views.loading import Loader, load_default_model

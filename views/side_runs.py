@@ -11,7 +11,7 @@ from views.choices import START, Choices, Pursuit
 from views.drafts import Branch, Draft
 from views.examples import EXAMPLES, OWN
 from views.figures.selection import NOTHING
-from views.figures.until import BRANCHED, Until
+from views.figures.time.until import BRANCHED, Until
 from views.limits import server_limits
 from views.runs import Run
 from views.shelf import MAX_RUNS, Left, Shelf

@@ -12,7 +12,7 @@ from engine.trace import events
 from engine.trace.trace import Trace
 from engine.workload import Operation, ScriptedRequest, Workload
 from views.examples import DOC_EXAMPLE, EXAMPLES
-from views.figures.compare_inputs import LETTERS, MAX_LETTERS, RUN, Setting
+from views.figures.compare.compare_inputs import LETTERS, MAX_LETTERS, RUN, Setting
 from views.text import Text, quoted
 
 MAX_STEPS = 600  # of a comparison; what is longer is cut, and says so

@@ -72,7 +72,9 @@ def test_a_prompt_that_is_half_typed_survives_the_switch(page, base_url):
     page.goto(f"{base_url}/playground?example=own")
     page.get_by_role("textbox", name="Prompt", exact=True).fill("Which blocks does")
     speak(page, "ja")
-    expect(page.get_by_role("textbox", name="プロンプト", exact=True)).to_have_value("Which blocks does")
+    expect(page.get_by_role("textbox", name="プロンプト", exact=True)).to_have_value(
+        "Which blocks does"
+    )
 
 
 def test_an_unknown_language_gets_a_sentence(page, base_url):

@@ -81,7 +81,9 @@ def a_wrong_one(loaded: LoadedLesson, question: str, right):
         other = tuple(reversed(right))
         return other if other != tuple(right) else tuple(right)[:-1] or (9,)
     candidates = (right - 1, 1, 2, 3) if prediction.kind == "block" else (right + 3,)
-    return next(c for c in candidates if c and not grade(lesson, question, c, loaded.traces).is_right)
+    return next(
+        c for c in candidates if c and not grade(lesson, question, c, loaded.traces).is_right
+    )
 
 
 def test_progress_stays_in_the_link_and_a_reload_brings_the_reader_back(page, base_url):

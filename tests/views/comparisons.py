@@ -1,9 +1,9 @@
 """What the tests of the page on comparing ask: both sides of a workload, and what is drawn of them."""
 
 from views.comparing import half, start_of
-from views.figures.compare import compare
-from views.figures.compare_frames import pictures
-from views.figures.compare_inputs import Setting
+from views.figures.compare.compare import compare
+from views.figures.compare.compare_frames import pictures
+from views.figures.compare.compare_inputs import Setting
 from views.text import Text
 from views.workloads import MATERIALS
 

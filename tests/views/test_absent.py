@@ -5,7 +5,7 @@ import pytest
 from engine.trace.state import Cursor
 from tests.views.page import payload, send
 from tests.views.runs import golden_trace
-from views.figures.absent import absent
+from views.figures.block.absent import absent
 from views.figures.selection import Selection, block_of
 from views.text import Text
 

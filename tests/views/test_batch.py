@@ -15,8 +15,8 @@ from engine.workload import parse_workload, read_workload
 from tests.runner.builders import build_engine, build_loaded, build_stock, random_prompt
 from tests.views.batches import packed_run
 from tests.views.runs import NAMES, WORKLOADS, golden_trace
-from views.figures.batch import batch
-from views.figures.batch_rows import shares_of, tokens_of
+from views.figures.batch.batch import batch
+from views.figures.batch.batch_rows import shares_of, tokens_of
 from views.figures.selection import Selection
 from views.text import Text
 

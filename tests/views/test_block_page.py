@@ -13,9 +13,9 @@ from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 from tests.runner.builders import build_loaded, build_stock, random_prompt
 from tests.views.runs import NAMES, doc_moment, golden_trace
-from views.figures.block import block, block_page
-from views.figures.kv import Cache, Place, Sight, kv, sight
-from views.figures.life import MAX_SHOWN, life
+from views.figures.block.block import block, block_page
+from views.figures.block.kv import Cache, Place, Sight, kv, sight
+from views.figures.block.life import MAX_SHOWN, life
 from views.figures.moment import block_state, moment_at
 from views.text import Text
 

@@ -6,8 +6,8 @@ from engine.workload import read_workload
 from tests.views.comparisons import TEXT, drawn, expanded, frames_of, halves, said, total
 from tests.views.runs import NAMES, WORKLOADS
 from views.examples import DOC_EXAMPLE
-from views.figures.compare import compare
-from views.figures.compare_frames import at, differing, ranges
+from views.figures.compare.compare import compare
+from views.figures.compare.compare_frames import at, differing, ranges
 from views.workloads import Material, letters
 
 

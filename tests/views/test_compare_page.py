@@ -8,7 +8,7 @@ from tests.views.comparisons import TEXT, drawn, halves, total
 from tests.views.page import load, payload, prompt, send
 from views.comparing import start_of
 from views.examples import DOC_EXAMPLE
-from views.figures.compare_inputs import FIELDS, Choice, Setting
+from views.figures.compare.compare_inputs import FIELDS, Choice, Setting
 from views.workloads import MATERIALS, NOTHING, OWN_LETTERS, letters
 
 # Settings ------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from engine.errors import ConfigError, Sentence, TraceError, reason_of
 from engine.trace.codec import encode_trace, read_trace
 from tests.sentences import every_sentence, gaps
 from views.comparing import half, start_of
-from views.figures.compare import compare
-from views.figures.compare_inputs import Setting
+from views.figures.compare.compare import compare
+from views.figures.compare.compare_inputs import Setting
 from views.figures.opened import File, Limits, opened
 from views.opening import Upload, open_example, open_upload
 from views.text import LANGUAGES, Text

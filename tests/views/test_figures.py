@@ -9,14 +9,14 @@ from engine.trace.state import Cursor
 from lessons.library import load_lesson
 from lessons.places import find_place
 from tests.views.runs import NAMES, doc_moment, golden_trace, moments, trace_with_cut_hits
-from views.figures.block import block
+from views.figures.block.block import block
+from views.figures.cache.pool import MAX_REF, pool
+from views.figures.cache.queue import queue
+from views.figures.cache.requests import requests
+from views.figures.cache.tables import tables
 from views.figures.moment import moment_at
-from views.figures.narration import narration
-from views.figures.pool import MAX_REF, pool
-from views.figures.queue import queue
-from views.figures.requests import requests
-from views.figures.tables import tables
-from views.figures.transport import transport
+from views.figures.time.narration import narration
+from views.figures.time.transport import transport
 from views.text import Text
 
 TEXT = Text("en")

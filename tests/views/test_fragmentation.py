@@ -7,7 +7,7 @@ from streamlit.util import calc_hash
 
 from tests.views.page import payload
 from tests.views.runs import NAMES, golden_trace
-from views.figures.fragmentation import (
+from views.figures.fragmentation.fragmentation import (
     MAX_STEPS,
     Setting,
     asked_for,
@@ -15,7 +15,7 @@ from views.figures.fragmentation import (
     block_sizes,
     fragmentation,
 )
-from views.figures.lives import (
+from views.figures.fragmentation.lives import (
     ASKED,
     MAX_MODEL_LEN,
     RESERVATIONS,

@@ -10,9 +10,16 @@ from engine.trace.header import TraceHeader
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, parse_workload
 from tests.views.runs import NAMES, golden_trace
-from views.figures.hash_inputs import PARTS, digest_of, find_link, ingredients, parts, serialised
-from views.figures.hash_recipe import recipe
-from views.figures.prefix_forest import Link, link_hash, num_links
+from views.figures.tree.hash_inputs import (
+    PARTS,
+    digest_of,
+    find_link,
+    ingredients,
+    parts,
+    serialised,
+)
+from views.figures.tree.hash_recipe import recipe
+from views.figures.tree.prefix_forest import Link, link_hash, num_links
 from views.text import Text
 
 TEXT = Text("en")

@@ -6,8 +6,8 @@ import weakref
 from engine.questions.miss import why_miss
 from engine.trace.trace import Trace
 from tests.views.runs import golden_trace
-from views.figures.prefix_forest import forest_of
-from views.figures.strip import run_strip
+from views.figures.time.strip import run_strip
+from views.figures.tree.prefix_forest import forest_of
 
 
 def short_lived() -> Trace:

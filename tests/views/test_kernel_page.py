@@ -11,10 +11,10 @@ from tests.runner.builders import build_loaded, build_stock
 from tests.views.page import load, payload, prompt, send
 from tests.views.runs import golden_trace
 from views.choices import Choices
-from views.figures.engine_path import engine_path
-from views.figures.kernel import walk_of
-from views.figures.kernel_numbers import numbers_of
-from views.figures.kv import Place
+from views.figures.block.kv import Place
+from views.figures.kernel.engine_path import engine_path
+from views.figures.kernel.kernel import walk_of
+from views.figures.kernel.kernel_numbers import numbers_of
 from views.figures.selection import Selection
 from views.runs import Run
 from views.text import Text

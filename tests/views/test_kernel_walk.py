@@ -8,13 +8,13 @@ from engine.runner.attention.tiling import AttentionSizes
 from engine.workload import read_workload
 from tests.views.batches import packed_run
 from tests.views.runs import NAMES, WORKLOADS, golden_trace
-from views.figures.attention import Query, read_slots
-from views.figures.batch_rows import shares_of
-from views.figures.kernel import Look, kernel, walk_of
-from views.figures.kernel_numbers import LOG2_E, numbers_of
-from views.figures.kernel_source import kernel_source, places_of
-from views.figures.kernel_steps import TILE_STAGES, steps_of
-from views.figures.kernel_walk import is_walkable, spots
+from views.figures.batch.attention import Query, read_slots
+from views.figures.batch.batch_rows import shares_of
+from views.figures.kernel.kernel import Look, kernel, walk_of
+from views.figures.kernel.kernel_numbers import LOG2_E, numbers_of
+from views.figures.kernel.kernel_source import kernel_source, places_of
+from views.figures.kernel.kernel_steps import TILE_STAGES, steps_of
+from views.figures.kernel.kernel_walk import is_walkable, spots
 from views.figures.selection import Selection
 from views.text import LANGUAGES, Text
 

@@ -12,13 +12,13 @@ from engine.trace.state import NULL_BLOCK_ID, Cursor
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, parse_workload
 from tests.views.runs import NAMES, golden_trace, moments
+from views.figures.cache.pool import MAX_REF, UNWRITTEN, VALID, pool
+from views.figures.cache.queue import queue
+from views.figures.cache.request_tokens import token_spans
+from views.figures.cache.requests import Looks, requests
+from views.figures.cache.tables import tables
+from views.figures.cache.tokens import pieces, pieces_between
 from views.figures.moment import kept, moment_at
-from views.figures.pool import MAX_REF, UNWRITTEN, VALID, pool
-from views.figures.queue import queue
-from views.figures.request_tokens import token_spans
-from views.figures.requests import Looks, requests
-from views.figures.tables import tables
-from views.figures.tokens import pieces, pieces_between
 from views.text import Text
 
 TEXT = Text("en")

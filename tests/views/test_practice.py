@@ -3,7 +3,7 @@
 import pytest
 
 from views.choices import Choices
-from views.figures.practice import told
+from views.figures.learning.practice import told
 from views.i18n.en_practice import MESSAGES
 from views.practice import Practice
 from views.practising import ACTIONS, read_link, show

@@ -7,7 +7,7 @@ import pytest
 
 from engine.trace.state import cache_key
 from tests.views.runs import NAMES, golden_trace, moments
-from views.figures.prefix_forest import PrefixForest, Root, last_link, link_node
+from views.figures.tree.prefix_forest import PrefixForest, Root, last_link, link_node
 
 
 def live_ends(state):

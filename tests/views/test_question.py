@@ -3,7 +3,7 @@
 from lessons.library import load_lesson
 from tests.views.page import load, payload, send, turn_to
 from tests.views.runs import golden_trace
-from views.figures.would_hit import names_of, script_tokens
+from views.figures.why.would_hit import names_of, script_tokens
 from views.text import Text
 
 

@@ -14,7 +14,7 @@ from tests.views.runs import NAMES, golden_trace
 from views import runs
 from views.drafts import Draft
 from views.examples import EXAMPLES
-from views.figures.until import DONE, EVICTED, PREEMPTED, STARTED, Until, find_next, until_form
+from views.figures.time.until import DONE, EVICTED, PREEMPTED, STARTED, Until, find_next, until_form
 from views.runs import Run
 from views.text import Text
 

@@ -9,10 +9,10 @@ import pytest
 from engine.questions.reasons import Diverges, Parting
 from tests.questions.builders import request, run
 from views.figures.moment import moment_at
-from views.figures.side_by_side import looks_alike, side_by_side
-from views.figures.tree import tree
-from views.figures.why import why
-from views.figures.why_words import Teller, words
+from views.figures.tree.tree import tree
+from views.figures.why.side_by_side import looks_alike, side_by_side
+from views.figures.why.why import why
+from views.figures.why.why_words import Teller, words
 from views.text import Text
 
 TEXT = Text("en")

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from views.figures.known_models import MODELS
-from views.figures.model_config import parse_config, read_config
-from views.figures.model_weights import count_parameters, weigh
-from views.figures.sizing import size
-from views.figures.sizing_inputs import KNOWN_EXAMPLE, MAX_LINK, OWN, Inputs, read_inputs
+from views.figures.sizing.known_models import MODELS
+from views.figures.sizing.model_config import parse_config, read_config
+from views.figures.sizing.model_weights import count_parameters, weigh
+from views.figures.sizing.sizing import size
+from views.figures.sizing.sizing_inputs import KNOWN_EXAMPLE, MAX_LINK, OWN, Inputs, read_inputs
 from views.text import Text
 
 TEXT = Text()

@@ -6,10 +6,10 @@ import re
 import pytest
 
 from tests.views.page import payload, send
-from views.figures.known_models import MODELS
-from views.figures.sizing import size
-from views.figures.sizing_inputs import KNOWN_EXAMPLE, OWN, Inputs
-from views.figures.sizing_page import sizing_page
+from views.figures.sizing.known_models import MODELS
+from views.figures.sizing.sizing import size
+from views.figures.sizing.sizing_inputs import KNOWN_EXAMPLE, OWN, Inputs
+from views.figures.sizing.sizing_page import sizing_page
 from views.text import Text
 
 TEXT = Text()

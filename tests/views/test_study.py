@@ -258,9 +258,9 @@ def test_a_lesson_is_found_by_its_number_or_its_name():
 
 
 def test_nothing_says_which_block_is_next_while_that_is_asked(study):
+    from views.figures.cache.pool import pool
+    from views.figures.cache.queue import queue
     from views.figures.moment import moment_at
-    from views.figures.pool import pool
-    from views.figures.queue import queue
 
     moment = moment_at(study.loaded.traces["docs"], Cursor(0, 0))
     assert queue(moment, TEXT)["victim"]

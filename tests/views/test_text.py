@@ -9,7 +9,7 @@ import pytest
 
 from engine.trace import events
 from tests.source_tree import modules_under
-from views.figures import narration
+from views.figures.time import narration
 from views.text import LANGUAGES, Text, catalogues
 
 ENGLISH = Text("en").messages

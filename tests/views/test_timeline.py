@@ -15,8 +15,8 @@ from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, parse_workload
 from tests.views.runs import NAMES, golden_trace
 from views.figures.moment import block_state
-from views.figures.strip import EVICTED, MAX_COLUMNS, MAX_ROWS, run_strip, window_strip
-from views.figures.timeline import MAX_LANES, STATUSES, ZOOMS, timeline
+from views.figures.time.strip import EVICTED, MAX_COLUMNS, MAX_ROWS, run_strip, window_strip
+from views.figures.time.timeline import MAX_LANES, STATUSES, ZOOMS, timeline
 from views.text import Text
 
 TEXT = Text("en")

@@ -4,7 +4,7 @@ import pytest
 
 from engine.runner.model_loader import load_model
 from tests.hand_over import of_area
-from views.figures.tokens import BYTES, CODE, SIGN, pieces, request_pieces
+from views.figures.cache.tokens import BYTES, CODE, SIGN, pieces, request_pieces
 
 PROMPTS = {id_: case for id_, case in of_area("prompt").items() if "text" in case["given"]}
 TEXTS = {id_: case["given"]["text"] for id_, case in PROMPTS.items() if case["given"]["text"]}

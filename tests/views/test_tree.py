@@ -8,7 +8,7 @@ import pytest
 from tests.views.runs import NAMES, golden_trace, moments
 from tests.views.trees import TEXT, doc_tree, last_tree, run
 from views.figures.selection import Selection
-from views.figures.tree import tree
+from views.figures.tree.tree import tree
 
 
 @pytest.mark.parametrize("name", NAMES)

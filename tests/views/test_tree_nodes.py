@@ -3,8 +3,8 @@
 import pytest
 
 from tests.views.trees import doc_tree, last_tree, run
-from views.figures.node_label import columns_of, cut
-from views.figures.tree_layout import GAP_X, GAP_Y, Drawn, boxes
+from views.figures.tree.node_label import columns_of, cut
+from views.figures.tree.tree_layout import GAP_X, GAP_Y, Drawn, boxes
 
 
 def shown_label(node):

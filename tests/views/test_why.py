@@ -13,10 +13,10 @@ from engine.trace.trace import Trace
 from tests.questions.builders import request, run, sub_steps
 from tests.views.runs import NAMES, golden_trace
 from views.examples import DOC_EXAMPLE, EXAMPLES
-from views.figures import why_words
 from views.figures.moment import moment_at
-from views.figures.why import default_request, why
-from views.figures.would_hit import NEW_TOKEN, answer, ask_form, ask_hint, script_tokens
+from views.figures.why import why_words
+from views.figures.why.why import default_request, why
+from views.figures.why.would_hit import NEW_TOKEN, answer, ask_form, ask_hint, script_tokens
 from views.text import Text
 
 TEXT = Text("en")

@@ -7,7 +7,7 @@ from engine.workload import ScriptedRun, parse_workload
 from tests.views.runs import golden_trace
 from views.figures.moment import moment_at
 from views.figures.selection import Selection
-from views.figures.tree import tree
+from views.figures.tree.tree import tree
 from views.text import Text
 
 TEXT = Text("en")

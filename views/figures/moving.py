@@ -4,7 +4,7 @@ from typing import Any
 
 from engine.trace.trace import Trace
 from views.figures.moment import block_state, moment_at
-from views.figures.narration import sentence
+from views.figures.time.narration import sentence
 from views.text import Text
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from views.figures.requests import bytes_words, drawn_runs
-from views.figures.tokens import request_pieces
+from views.figures.cache.requests import bytes_words, drawn_runs
+from views.figures.cache.tokens import request_pieces
 from views.text import Text
 
 MAX_PIECES = 400

@@ -11,8 +11,8 @@ from engine.errors import ConfigError
 from views import session
 from views.comparing import half, start_of
 from views.components.piece import piece
-from views.figures.compare import compare
-from views.figures.compare_inputs import LEFT, LETTERS, RIGHT, RUN, Choice
+from views.figures.compare.compare import compare
+from views.figures.compare.compare_inputs import LEFT, LETTERS, RIGHT, RUN, Choice
 from views.pages.frame import framed
 from views.text import Text, quoted
 from views.theme import PAGE_STYLE

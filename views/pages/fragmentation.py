@@ -4,7 +4,7 @@ import streamlit as st
 
 from views import session
 from views.components.piece import piece
-from views.figures.fragmentation import (
+from views.figures.fragmentation.fragmentation import (
     RUN,
     SOURCES,
     Setting,
@@ -13,7 +13,7 @@ from views.figures.fragmentation import (
     block_sizes,
     fragmentation,
 )
-from views.figures.lives import RESERVATIONS, TABLES, Lengths, recorded_lengths
+from views.figures.fragmentation.lives import RESERVATIONS, TABLES, Lengths, recorded_lengths
 from views.pages.frame import framed
 from views.text import Text
 from views.theme import PAGE_STYLE

@@ -8,8 +8,8 @@ from streamlit.navigation.page import Page
 
 from views import session, studying
 from views.components.piece import piece
-from views.figures.address import MOMENT
 from views.figures.moving import moving
+from views.figures.time.address import MOMENT
 from views.pages.frame import framed
 from views.text import Text
 from views.theme import PAGE_STYLE

@@ -8,8 +8,8 @@ from engine.errors import PagewalkError
 from views import session
 from views.choices import LENSES
 from views.components.piece import piece
-from views.figures.address import read_choice, read_cursor
 from views.figures.opened import File, Limits, opened, shortened
+from views.figures.time.address import read_choice, read_cursor
 from views.limits import server_limits
 from views.opening import (
     MAX_FILE_BYTES,

@@ -6,8 +6,8 @@ import streamlit as st
 
 from views import session, studying
 from views.components.piece import piece
+from views.figures.learning.syllabus import syllabus
 from views.figures.moment import Moment
-from views.figures.syllabus import syllabus
 from views.pages.frame import framed, framed_part
 from views.runs import Run
 from views.text import Text

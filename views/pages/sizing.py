@@ -6,8 +6,8 @@ import streamlit as st
 
 from views import session
 from views.components.piece import piece
-from views.figures.sizing_inputs import Inputs
-from views.figures.sizing_page import sizing_page
+from views.figures.sizing.sizing_inputs import Inputs
+from views.figures.sizing.sizing_page import sizing_page
 from views.pages.frame import framed
 from views.theme import PAGE_STYLE
 

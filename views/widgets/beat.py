@@ -7,7 +7,7 @@ from lessons.puzzles import puzzles
 from views import session
 from views.beat import Beat
 from views.components.piece import piece
-from views.figures.beat import beat_card
+from views.figures.learning.beat import beat_card
 from views.figures.moment import Moment
 from views.figures.selection import lit
 from views.text import Text

@@ -5,11 +5,10 @@ from typing import Any
 
 from views import session
 from views.choices import Choices
-from views.figures.address import address
-from views.figures.address import chosen as address_of_choice
-from views.figures.attention import first_position
-from views.figures.engine_path import runs_kernels
-from views.figures.kernel import (
+from views.figures.batch.attention import first_position
+from views.figures.block.kv import Cache, Place, sight
+from views.figures.kernel.engine_path import runs_kernels
+from views.figures.kernel.kernel import (
     DEFAULT_SIZES,
     Look,
     Walk,
@@ -18,9 +17,10 @@ from views.figures.kernel import (
     numbers_payload,
     walk_of,
 )
-from views.figures.kernel_numbers import Matrix, numbers_of
-from views.figures.kv import Cache, Place, sight
+from views.figures.kernel.kernel_numbers import Matrix, numbers_of
 from views.figures.moment import Moment
+from views.figures.time.address import address
+from views.figures.time.address import chosen as address_of_choice
 from views.runs import Run
 from views.text import Text
 from views.widgets.linked import linked

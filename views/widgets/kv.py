@@ -3,7 +3,7 @@
 from typing import Any
 
 from engine.trace.state import Cursor
-from views.figures.kv import Cache, Place, kv, sight
+from views.figures.block.kv import Cache, Place, kv, sight
 from views.runs import Run
 from views.text import Text
 

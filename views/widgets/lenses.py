@@ -6,12 +6,12 @@ from functools import partial
 from views import session
 from views.choices import LENSES, NO_DRAFT
 from views.components.piece import piece
-from views.figures.batch import batch
-from views.figures.block import block_page
+from views.figures.batch.batch import batch
+from views.figures.block.block import block_page
 from views.figures.moment import Moment
 from views.figures.selection import block_of
-from views.figures.timeline import timeline
-from views.figures.tree import tree
+from views.figures.time.timeline import timeline
+from views.figures.tree.tree import tree
 from views.runs import Run
 from views.text import Text
 from views.widgets.kv import kv_of

@@ -6,7 +6,7 @@ from typing import Any
 from lessons.changed import changeable
 from views import session, studying
 from views.components.piece import piece
-from views.figures.lesson import (
+from views.figures.learning.lesson import (
     Asked,
     Later,
     badges,

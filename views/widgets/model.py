@@ -11,7 +11,7 @@ import streamlit as st
 
 from views import session
 from views.components.piece import piece
-from views.figures.engine_path import engine_path
+from views.figures.kernel.engine_path import engine_path
 
 LOOKS_BEFORE_LOADING = 3
 

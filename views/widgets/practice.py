@@ -5,8 +5,8 @@ from typing import Any
 
 from views import session
 from views.components.piece import piece
+from views.figures.learning.practice import outcome, practice_card, situation, told
 from views.figures.moment import Moment
-from views.figures.practice import outcome, practice_card, situation, told
 from views.figures.selection import lit
 from views.practice import Practice
 from views.text import Text

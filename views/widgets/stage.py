@@ -9,18 +9,18 @@ import streamlit as st
 from views import session
 from views.choices import LENSES
 from views.components.piece import gathering, piece, within
-from views.figures.address import address
-from views.figures.address import chosen as address_of_choice
-from views.figures.block import block
+from views.figures.block.block import block
+from views.figures.cache.pool import pool, reset_button
+from views.figures.cache.queue import queue
+from views.figures.cache.requests import Looks, requests
+from views.figures.cache.tables import tables
 from views.figures.moment import Moment, moment_at
-from views.figures.narration import narration
 from views.figures.numbers import numbers
-from views.figures.pool import pool, reset_button
-from views.figures.queue import queue
-from views.figures.requests import Looks, requests
 from views.figures.selection import block_of, spotlight
-from views.figures.tables import tables
-from views.figures.transport import transport
+from views.figures.time.address import address
+from views.figures.time.address import chosen as address_of_choice
+from views.figures.time.narration import narration
+from views.figures.time.transport import transport
 from views.pages.frame import framed
 from views.runs import Run
 from views.text import Text

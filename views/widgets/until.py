@@ -4,7 +4,7 @@ from functools import partial
 
 from views import session
 from views.components.piece import piece
-from views.figures.until import until_form
+from views.figures.time.until import until_form
 from views.runs import Run
 
 SENT = ("until", "pursued", "stopped")

@@ -7,8 +7,8 @@ from views import session
 from views.drafts import Draft
 from views.figures.moment import Moment
 from views.figures.prompt import MAX_LIVE_CHARACTERS
-from views.figures.why import why
-from views.figures.would_hit import (
+from views.figures.why.why import why
+from views.figures.why.would_hit import (
     Typed,
     answer,
     ask_form,

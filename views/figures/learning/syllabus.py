@@ -1,0 +1,60 @@
+"""All lessons in their order, and the questions that people ask, with the lessons that answer them."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from lessons.library import LoadedLesson
+from lessons.questions import Question
+from lessons.schema import PARTS, thread_url
+from views.figures.learning.lesson import drawn, questions
+from views.text import Text
+
+
+def syllabus(lessons: Sequence[LoadedLesson], done: Collection[int], text: Text) -> dict[str, Any]:
+    """Cards by part; the first that is not done is where to go on."""
+    first = next((each.name for each in lessons if each.lesson.number not in done), None)
+    parts = [
+        {
+            "title": text.named("learn_part", part),
+            "cards": [
+                _card(each, text, is_done=each.lesson.number in done, is_next=each.name == first)
+                for each in lessons
+                if each.lesson.part == part
+            ],
+        }
+        for part in PARTS
+    ]
+    return {
+        "parts": [part for part in parts if part["cards"]],
+        "questions_title": text("learn.asked_title"),
+        "questions": [_question(each, lessons, text) for each in questions(text.language)],
+        "go": text("learn.begin" if not done else "learn.resume"),
+        "first": first,
+    }
+
+
+def _card(loaded: LoadedLesson, text: Text, *, is_done: bool, is_next: bool) -> dict[str, Any]:
+    words = loaded.words(text.language)
+    return {
+        "name": loaded.name,
+        "number": loaded.lesson.number,
+        "title": words.plain("title", {}),
+        "goal": words.plain("goal", loaded.values()),
+        "done": text("learn.done") if is_done else "",
+        "is_next": is_next,
+        "asks": text.count("learn.asks", len(loaded.lesson.predictions)),
+    }
+
+
+def _question(asked: Question, lessons: Sequence[LoadedLesson], text: Text) -> dict[str, Any]:
+    """With its short answer, the lessons that show it, and where people asked."""
+    return {
+        "text": asked.question,
+        "answer": drawn(asked.answer),
+        "lessons": [
+            [each.name, text("learn.in_lesson", n=each.lesson.number)]
+            for each in lessons
+            if each.name in asked.lessons
+        ],
+        "threads": [[reference, thread_url(reference)] for reference in asked.threads],
+    }

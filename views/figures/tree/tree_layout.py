@@ -1,0 +1,164 @@
+"""Which nodes of the prefix trees are drawn, and where.
+
+    NONE_HASH --[the quick]--[brown fox]--[jumps]      the first branch goes straight on,
+                       |-----[red fox]--(x12)          each other one gets a row of its own
+                       '-----(3 branches, 40 hashes)
+
+A run of hashes without a branch folds when it is long; in a large forest each run is one node, and
+branches that nobody asked for are counted instead of drawn.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from views.figures.tree.prefix_forest import Node, PrefixForest, Root
+
+MAX_PLAIN_NODES = 500  # a larger forest is condensed
+MAX_PLAIN_RUN, RUN_ENDS = 5, 1  # of a longer run the two ends are drawn
+MAX_DRAWN = 120  # nodes of a condensed forest
+MAX_BRANCHES = 12  # at one node of a condensed forest
+GAP_X, GAP_Y = 18, 8  # px
+NARROW_GAP_X = 10  # where the wide nodes do not fit
+
+ROOT, HASH, FOLD, REST = "root", "hash", "fold", "rest"
+
+
+class Drawn(NamedTuple):
+    """One node of the picture: a root, a hash, a folded run of hashes, or what is not drawn."""
+
+    kind: str
+    nodes: tuple[Node, ...]  # from left to right; of a REST the branches that begin there
+    parent: int  # place of the one in front of it; -1 for a root
+    num_hashes: int = 1
+
+
+class Wish(NamedTuple):
+    """What the picture must show."""
+
+    order: Callable[[Node], tuple[int | str, ...]]  # of branches, from top to bottom
+    kept: Collection[Node] = ()  # never counted away: the paths that somebody asked about
+    alone: Collection[Node] = ()  # never in a fold: the chosen hash, where the lookup stopped
+    ends: Collection[Node] = ()  # a run ends here: the last hash of a request
+
+
+def drawn_nodes(forest: PrefixForest, wish: Wish) -> list[Drawn]:
+    """In the order of rows, each behind its parent."""
+    is_condensed = forest.graph.number_of_nodes() > MAX_PLAIN_NODES
+    roots = sorted(forest.roots(), key=wish.order)
+    opened = _opened(forest, roots, wish) if is_condensed else None
+    drawn: list[Drawn] = []
+    ahead: list[tuple[Sequence[Node], int, bool]] = [((root,), -1, False) for root in roots[::-1]]
+    while ahead:
+        nodes, parent, is_rest = ahead.pop()
+        if is_rest:
+            num_hashes = sum(forest.sizes[node] for node in nodes)
+            drawn.append(Drawn(REST, tuple(nodes), parent, num_hashes))
+            continue
+        run = _run(forest, nodes[0], wish)
+        for kind, part in _parts(run, wish, is_condensed):
+            drawn.append(Drawn(kind, part, parent, len(part)))
+            parent = len(drawn) - 1
+        every = _branches(forest, run[-1], wish)
+        shown = every if opened is None else opened.get(run[-1], [])
+        if len(shown) < len(every):
+            ahead.append(([node for node in every if node not in shown], parent, True))
+        ahead.extend(((node,), parent, False) for node in reversed(shown))
+    return drawn
+
+
+def _branches(forest: PrefixForest, node: Node, wish: Wish) -> list[Node]:
+    """From top to bottom."""
+    found = list(forest.graph.successors(node))
+    return sorted(found, key=wish.order) if len(found) > 1 else found
+
+
+def _run(forest: PrefixForest, first: Node, wish: Wish) -> list[Node]:
+    """From `first` on as long as nothing branches and nobody's chain ends; a root stands alone."""
+    run = [first]
+    while not isinstance(run[-1], Root) and run[-1] not in wish.ends:
+        after = list(forest.graph.successors(run[-1]))
+        if len(after) != 1:
+            break
+        run.append(after[0])
+    return run
+
+
+def _parts(
+    run: Sequence[Node], wish: Wish, is_condensed: bool
+) -> Iterable[tuple[str, tuple[Node, ...]]]:
+    """The run, cut where a node must stand alone, with what is long in between folded."""
+    if isinstance(run[0], Root):
+        yield ROOT, tuple(run)
+        return
+    between: list[Node] = []
+    for node in run:
+        if node in wish.alone:
+            yield from _folded(between, is_condensed)
+            yield HASH, (node,)
+            between = []
+        else:
+            between.append(node)
+    yield from _folded(between, is_condensed)
+
+
+def _folded(nodes: Sequence[Node], is_condensed: bool) -> Iterable[tuple[str, tuple[Node, ...]]]:
+    ends = 0 if is_condensed else RUN_ENDS
+    if len(nodes) <= (1 if is_condensed else MAX_PLAIN_RUN):
+        yield from ((HASH, (node,)) for node in nodes)
+        return
+    yield from ((HASH, (node,)) for node in nodes[:ends])
+    yield FOLD, tuple(nodes[ends : len(nodes) - ends])
+    yield from ((HASH, (node,)) for node in nodes[len(nodes) - ends :])
+
+
+def _opened(forest: PrefixForest, roots: Iterable[Node], wish: Wish) -> dict[Node, list[Node]]:
+    """End of a run -> the branches of it that are drawn: the kept ones, then from the left."""
+    opened: dict[Node, list[Node]] = {}
+    num_drawn = 0
+    for only_kept in (True, False):
+        ahead = deque(roots)
+        while ahead:
+            end = _run(forest, ahead.popleft(), wish)[-1]
+            shown = opened.setdefault(end, [])
+            for node in _branches(forest, end, wish):
+                has_place = len(shown) < MAX_BRANCHES and num_drawn < MAX_DRAWN
+                if node in shown or (only_kept and node not in wish.kept):
+                    continue
+                if has_place or node in wish.kept:
+                    shown.append(node)
+                    num_drawn += 1
+            shown.sort(key=wish.order)
+            ahead.extend(shown)
+    return opened
+
+
+class Box(NamedTuple):
+    """Where a node stands, in px."""
+
+    left: int
+    top: int
+    width: int
+
+
+def boxes(drawn: Sequence[Drawn], sizes: Sequence[tuple[int, int]], gap: int = GAP_X) -> list[Box]:
+    """`sizes`: width and height of each. A column is as wide as the widest node in it."""
+    columns: list[int] = []
+    widths: list[int] = []
+    for node, (width, _) in zip(drawn, sizes, strict=True):
+        column = columns[node.parent] + 1 if node.parent >= 0 else 0
+        columns.append(column)
+        if column == len(widths):
+            widths.append(0)
+        widths[column] = max(widths[column], width)
+    lefts = [sum(widths[:column]) + gap * column for column in range(len(widths))]
+    placed: list[Box] = []
+    has_child: set[int] = set()
+    bottom = 0
+    for node, column, (_, height) in zip(drawn, columns, sizes, strict=True):
+        goes_on = node.parent >= 0 and node.parent not in has_child
+        top = placed[node.parent].top if goes_on else bottom
+        has_child.add(node.parent)
+        bottom = max(bottom, top + height + GAP_Y)
+        placed.append(Box(lefts[column], top, widths[column]))
+    return placed
