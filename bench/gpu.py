@@ -47,7 +47,7 @@ def why_not(*, dry: bool) -> str | None:
         )
     if dry:
         return None
-    from engine.runner.attention.backend import why_no_kernels
+    from engine.runner.attention.choice import why_no_kernels
 
     reason = why_no_kernels(torch.device("cuda"))
     return None if reason is None else f"The kernels do not run here: {reason}."

@@ -12,7 +12,7 @@ from engine.sources.branch import (
     settings_at,
 )
 from engine.sources.live import LiveSource
-from engine.sources.source import Prompt
+from engine.sources.prompt import Prompt
 from engine.trace.codec import without_times
 from engine.trace.events import (
     BlocksTaken,

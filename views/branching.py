@@ -10,7 +10,7 @@ from engine.sources.branch import (
     beginning,
     scripted_changes,
 )
-from engine.sources.source import request_name
+from engine.sources.prompt import request_name
 from engine.trace.events import RequestAdded, SettingChanged
 from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor

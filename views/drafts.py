@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from engine.config import SamplingParams
 from engine.errors import ConfigError
-from engine.sources.source import Prompt
+from engine.sources.prompt import Prompt
 from views.examples import DEFAULT_MAX_TOKENS
 from views.text import Text, quoted
 

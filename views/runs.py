@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from engine.config import EngineConfig, SamplingParams
 from engine.errors import ConfigError, TraceError
 from engine.sources.branch import Plan, beginning, branch_step, plan_branch
-from engine.sources.source import LiveRun, Tokenized
+from engine.sources.prompt import Tokenized
+from engine.sources.source import LiveRun
 from engine.trace.events import INPUT_EVENTS, BlocksTaken
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace

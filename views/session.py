@@ -10,8 +10,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from engine.errors import PagewalkError
+from engine.sources.prompt import Tokenized
 from engine.sources.saved import SavedRuns
-from engine.sources.source import Tokenized
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 from views import actions, beating, beginning, bringing_back, links, practising, side_runs, studying

@@ -18,7 +18,7 @@ from transformers.utils import logging as transformers_logging
 from engine.errors import ConfigError, PagewalkError, Sentence, SourceError
 from engine.runner import default_model
 from engine.runner.architecture import ask_stock, check_config, try_attention
-from engine.runner.attention.backend import choose_backend
+from engine.runner.attention.choice import choose_backend
 from engine.runner.four_bit import FOUR_BIT, four_bit_of, keep_stored_weights
 from engine.runner.fused_layers import fuse_layers
 from engine.runner.gguf_file import READ_ERRORS, converted_folder, file_identity

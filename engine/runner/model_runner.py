@@ -10,7 +10,8 @@ from engine.core.output import ModelOutput, ScheduledRequest, SchedulerOutput
 from engine.core.request import BlockTables, Request, SampledTokens
 from engine.errors import ConfigError
 from engine.runner import sampler
-from engine.runner.attention.backend import AttentionBackend, BackendChoice, explain_backend
+from engine.runner.attention.backend import AttentionBackend
+from engine.runner.attention.choice import BackendChoice, explain_backend
 from engine.runner.attention.plug import STEP_ARGUMENT, PagedStep
 from engine.runner.attention.reference import ReferenceAttention
 from engine.runner.attention.tiling import AttentionSizes

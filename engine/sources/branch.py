@@ -17,7 +17,7 @@ from engine.config import EngineConfig, SamplingParams
 from engine.engine import CHANGEABLE_SETTINGS, Engine
 from engine.errors import ConfigError
 from engine.replay import redo_inputs
-from engine.sources.source import Prompt, Tokenized, request_name
+from engine.sources.prompt import Prompt, Tokenized, request_name
 from engine.trace.events import (
     INPUT_EVENTS,
     CacheReset,

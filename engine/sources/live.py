@@ -15,8 +15,8 @@ from engine.runner.attention.tiling import AttentionSizes
 from engine.runner.model_loader import LoadedModel, load_model
 from engine.runner.model_runner import ModelRunner
 from engine.sources.branch import Course, course_of, plan_branch
+from engine.sources.prompt import Prompt, Tokenized, request_name
 from engine.sources.resume import Repetition, Rest, check_same, course_again, rest_of
-from engine.sources.source import Prompt, Tokenized, request_name
 from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace

@@ -1,32 +1,14 @@
 """Where a trace comes from. Pages see sources through these protocols alone."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from engine.config import SamplingParams
 from engine.runner.attention.tiling import AttentionSizes
 from engine.runner.tokenizer import Tokenized
+from engine.sources.resume import Rest
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
-
-if TYPE_CHECKING:
-    from engine.sources.resume import Rest
-
-__all__ = ["LiveRun", "Prompt", "Source", "Tokenized", "request_name"]
-
-
-class Prompt(NamedTuple):
-    """A text and how it is to be answered."""
-
-    text: str
-    mode: str = "chat"
-    sampling: SamplingParams | None = None
-    allow_special: bool = False
-
-
-def request_name(number: int) -> str:
-    """The id of the n-th request, from 0, that a live run or its branch is given."""
-    return f"r{number}"
 
 
 class Source(Protocol):
@@ -52,7 +34,7 @@ class LiveRun(Source, Protocol):
         """Of the tensors that hold K and V of all blocks; in proportion to block_size * num_blocks."""
 
     @property
-    def rest(self) -> "Rest | None":
+    def rest(self) -> Rest | None:
         """What this branch repeats, to be saved with it; None for a run that is no branch."""
 
     @property

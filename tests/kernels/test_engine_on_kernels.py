@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.config import SamplingParams
-from engine.runner.attention.backend import ATTENTION_VARIABLE
+from engine.runner.attention.choice import ATTENTION_VARIABLE
 from engine.runner.decode_path import cuda_decode_path
 from tests.kernels.gate import DEVICE
 from tests.kernels.models import Repeated

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from engine.errors import ConfigError
-from engine.runner.attention import backend
-from engine.runner.attention.backend import ATTENTION_VARIABLE, explain_backend, why_no_kernels
+from engine.runner.attention import choice
+from engine.runner.attention.choice import ATTENTION_VARIABLE, explain_backend, why_no_kernels
 from tests.source_tree import ROOT
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
@@ -56,7 +56,7 @@ def test_a_gpu_of_another_maker_falls_back(gpu):
 
 def test_without_the_package_it_falls_back(gpu, monkeypatch):
     gpu((9, 0))
-    monkeypatch.setattr(backend.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(choice.importlib.util, "find_spec", lambda name: None)
     assert "triton is not installed" in str(explain_backend(CUDA).reason)
 
 
@@ -68,7 +68,7 @@ def test_plain_torch_can_be_asked_for_and_says_nothing(gpu):
 
 @pytest.mark.parametrize("word", ["triton", "flash"])
 def test_what_cannot_be_had_is_refused(word, monkeypatch):
-    monkeypatch.setattr(backend.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(choice.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=f"attention='{word}'"):
         explain_backend(CPU, word)
 
@@ -85,7 +85,7 @@ def test_a_runner_on_a_cpu_imports_none_of_the_gpu_files():
     code = (
         "import sys, torch\n"
         "import engine.runner.model_runner\n"
-        "from engine.runner.attention.backend import choose_backend\n"
+        "from engine.runner.attention.choice import choose_backend\n"
         "choose_backend(torch.device('cpu'))\n"
         "gpu = [n for n in sys.modules if n.startswith('engine.') and ('triton' in n or 'decode_' in n)]\n"
         "assert not gpu, gpu\n"

@@ -13,8 +13,8 @@ from engine.core.request import SampledTokens
 from engine.engine import Engine
 from engine.errors import ConfigError
 from engine.sources.branch import Course, course_of, plan_branch
+from engine.sources.prompt import Prompt, Tokenized
 from engine.sources.resume import Repetition, Rest, check_same, course_again, rest_of
-from engine.sources.source import Prompt, Tokenized
 from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace

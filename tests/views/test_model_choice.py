@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from engine.errors import ConfigError
-from engine.runner.attention.backend import ATTENTION_VARIABLE, WANTED
+from engine.runner.attention.choice import ATTENTION_VARIABLE, WANTED
 from engine.runner.placement import DTYPES as RUNNER_DTYPES
 from tests.source_tree import ROOT
 from tests.views import fake_live
