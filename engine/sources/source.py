@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from engine.config import SamplingParams
 from engine.runner.attention.tiling import AttentionSizes
 from engine.runner.tokenizer import Tokenized
+from engine.sources.prompt import Prompt
 from engine.sources.resume import Rest
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
