@@ -16,7 +16,7 @@ import msgspec
 
 from engine.trace.trace import Trace
 from lessons.errors import FactError, LessonError
-from lessons.facts import cache, memory, outside, queue, schedule, tables
+from lessons.facts import cache, memory, outside, queue, reading, schedule, source, tables
 from lessons.places import why_not_a_place
 from lessons.schema import Call
 
@@ -27,6 +27,8 @@ MODULES: dict[str, ModuleType] = {
     "schedule": schedule,
     "memory": memory,
     "outside": outside,
+    "reading": reading,
+    "source": source,
 }
 Value = Any  # int, float, bool, str, None, or a tuple of these
 

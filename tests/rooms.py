@@ -140,6 +140,10 @@ ROOMS: dict[str, Room] = {
         ours=("lessons", "engine.trace", "engine.workload", *PURE_CORE, *SETTINGS),
         packages=("msgspec",),
     ),
+    # What a lookup asks for is asked of the engine's own rules.
+    "lessons.facts.reading": Room(
+        ours=("lessons", "engine.trace", "engine.questions", "engine.core.block_pool", *SETTINGS)
+    ),
     "lessons.__main__": Room(
         ours=("lessons", "engine.trace", "engine.workload", "engine.sources.live", *SETTINGS)
     ),

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from lessons.checks import facts_of
+from lessons.facts import source
+from lessons.grading import answer_of
 from lessons.library import LoadedLesson, load_lesson
 
 lesson = functools.lru_cache(maxsize=None)(load_lesson)
@@ -144,3 +147,30 @@ def test_21_a_window_leaves_holes_and_eagle_drops_a_block() -> None:
     (next_hole, prefill_end, step) = values("21", "next_hole", "prefill_end", "hole_step")
     assert (next_hole, step - prefill_end) == (11, 2)  # the second step of decode
     assert values("21", "plain_hit", "eagle_hit") == [12, 8]
+
+
+CLAIMS = {  # section 5 of the syllabus, one card each; true of 0.17.1, or not
+    "letters": False, "ids": False, "victim": False, "access_time": False, "scans": False,
+    "division": False, "table": False, "in_use": False, "takes_nothing": False,
+    "up_front": False, "mask": False, "ni_hao": False, "signature": False, "sixteen": False,
+    "shape": False,
+}  # fmt: skip
+TRUE_ONES = ("registered", "tail_first", "comes_back")
+
+
+def test_23_every_claim_of_the_table_is_a_card_and_a_check_decides_it() -> None:
+    loaded = lesson("23")
+    cards = loaded.lesson.predictions
+    for claim, is_true in {**CLAIMS, **dict.fromkeys(TRUE_ONES, True)}.items():
+        name = f"{claim}_holds"
+        assert cards[name].answer["check"]
+        found = answer_of(loaded.lesson, name, loaded.traces)
+        assert (claim, found) == (claim, "holds" if is_true else "fails")
+    assert len(CLAIMS) == 15
+
+
+def test_23_the_source_decides_only_where_no_run_can() -> None:
+    checks = {name: each.answer["check"] for name, each in lesson("23").lesson.predictions.items()}
+    asked = {name for name, check in checks.items() if check in facts_of(source)}
+    assert asked == {"access_time_holds", "signature_holds", "sixteen_holds", "shape_holds"}
+    assert values("23", "r0_tokens", "first", "r0_blocks") == [15, 1, 4]

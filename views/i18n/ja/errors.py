@@ -173,6 +173,8 @@ MESSAGES: dict[str, str] = {
     "error.fact.empty_queue": "{at} で空きキューは空です",
     "error.fact.few_freed": "この実行で {request} がブロックを解放するのは {n} 回です",
     "error.fact.few_evicted": "この実行で取られるキャッシュ済みブロックは {n} 個です",
+    "error.fact.no_platform": "vLLM がブロックサイズを設定するのは {known} で、{platform} ではありません",
+    "error.fact.no_backend": "アテンションのバックエンドは {known} で、{backend} はありません",
     "error.fact.few_failed": "この実行で {request} の割り当てが失敗するのは {n} 回です",
     "error.fact.not_admitted": "この実行で {request} は一度も受け入れられません",
     "error.fact.few_lookups": "{request} のルックアップは {n} 回で、{nth} 回目はありません",

@@ -173,6 +173,8 @@ MESSAGES: dict[str, str] = {
     "error.fact.empty_queue": "空闲队列在 {at} 是空的",
     "error.fact.few_freed": "{request} 在这次运行中释放块 {n} 次",
     "error.fact.few_evicted": "这次运行中有 {n} 个在缓存中的块被取走",
+    "error.fact.no_platform": "vLLM 在 {known} 上设定块大小，没有 {platform}",
+    "error.fact.no_backend": "注意力后端有 {known}，没有 {backend}",
     "error.fact.few_failed": "这次运行中 {request} 分配失败 {n} 次",
     "error.fact.not_admitted": "{request} 在这次运行中没有被准入",
     "error.fact.few_lookups": "{request} 查找了 {n} 次，没有第 {nth} 次",
