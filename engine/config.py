@@ -10,7 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from engine.checks import boolean, finite_number, one_of, whole_number
-from engine.errors import ConfigError, reason_of
+from engine.errors import ConfigError
+from engine.malformed import reason_of
 
 HASH_ALGOS = ("sha256", "sha256_cbor", "xxhash", "xxhash_cbor")
 POLICIES = ("fcfs", "priority")
@@ -183,9 +184,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         try:
             return msgspec.convert(mapping, cls)
         except msgspec.ValidationError as error:
-            raise ConfigError.of(
-                "setting.refused", "settings: {reason}", reason=reason_of(error)
-            ) from error
+            raise ConfigError(reason_of(error)) from error
 
     def to_mapping(self) -> dict[str, Any]:
         """JSON-like data that `from_mapping` turns back into an equal config. What later versions

@@ -56,17 +56,3 @@ class TraceError(PagewalkError, ValueError):
 
 class SourceError(PagewalkError, RuntimeError):
     """A source of traces (a model, a saved run) is not to be had."""
-
-
-def reason_of(error: Exception) -> str:
-    """What is wrong with data, for the end of a sentence: our own words where a check of ours
-    refused it on the way through msgspec, which knows the place in the data besides."""
-    if isinstance(error, PagewalkError):
-        return error.sentence
-    cause = error.__cause__
-    if not isinstance(cause, PagewalkError):
-        return str(error)
-    place = str(error).removeprefix(str(cause))
-    if not place:
-        return cause.sentence
-    return Sentence.of("data.place", "{reason}{place}", reason=cause.sentence, place=place)

@@ -13,7 +13,8 @@ from engine.config import EngineConfig, SamplingParams
 from engine.core.output import ModelOutput, SchedulerOutput
 from engine.core.request import BlockTables, SampledTokens
 from engine.engine import Engine
-from engine.errors import ConfigError, reason_of
+from engine.errors import ConfigError
+from engine.malformed import reason_of
 from engine.trace.events import Emit, Event, RequestAdded, TokensSampled, ignore
 
 WRONG_DRAFT_OFFSET = 7  # a wrong draft is the right token plus this

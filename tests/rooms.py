@@ -14,7 +14,7 @@ class Room(NamedTuple):
     not_stdlib: tuple[str, ...] = ()
 
 
-SETTINGS = ("engine.config", "engine.checks", "engine.errors")
+SETTINGS = ("engine.config", "engine.checks", "engine.errors", "engine.malformed")
 TEXTS = ("views.theme", "views.text")
 SIZING_CORE = ("engine.core.sizing", "engine.core.kv_cache_spec")
 PURE_CORE = (*SIZING_CORE, "engine.core.block_hash")
@@ -46,6 +46,7 @@ PAGE = Room(
         "views.comparing",
         "views.opening",
         "views.limits",
+        "views.covering",
         "views.study",
         "views.studying",
         "views.practice",
@@ -98,8 +99,13 @@ BEHIND_PAGES = Room(
 ROOMS: dict[str, Room] = {
     "engine.errors": Room(),
     "engine.checks": Room(ours=("engine.errors",)),
-    "engine.config": Room(ours=("engine.checks", "engine.errors"), packages=("msgspec",)),
-    "engine.trace": Room(ours=("engine.trace", "engine.errors"), packages=("msgspec",)),
+    "engine.malformed": Room(ours=("engine.errors",)),
+    "engine.config": Room(
+        ours=("engine.checks", "engine.errors", "engine.malformed"), packages=("msgspec",)
+    ),
+    "engine.trace": Room(
+        ours=("engine.trace", "engine.errors", "engine.malformed"), packages=("msgspec",)
+    ),
     "engine.core": CORE,
     "engine.core.block_hash": CORE._replace(packages=("cbor2", "xxhash")),
     "engine.runner": RUNNER,
@@ -193,9 +199,11 @@ ROOMS: dict[str, Room] = {
     "views.components": PAGE._replace(packages=("streamlit", "msgspec")),
     "views.leaving": Room(),
     "views.turns": Room(),
+    "views.asked": Room(),
     "views.session": Room(
         ours=(
             "views.leaving",
+            "views.asked",
             "views.choices",
             "views.share",
             "views.limits",
@@ -230,6 +238,7 @@ ROOMS: dict[str, Room] = {
         ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions")
     ),
     "views.study": BEHIND_PAGES,
+    "views.covering": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
     "views.practice": BEHIND_PAGES,
     "views.beat": BEHIND_PAGES,
     "views.beating": BEHIND_PAGES._replace(

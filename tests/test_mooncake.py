@@ -44,8 +44,19 @@ def test_a_row_that_cannot_be_is_refused_with_its_line(case_id, says):
     with pytest.raises(SourceError, match=says):
         open_bytes(wrong)
     run = open_bytes(rows({}) + wrong + b"\n" + rows({}))
-    assert run.problem == f"{says.replace('line 1', 'line 2')}; the requests before it were run."
-    assert len(run.trace.at(run.trace.last).requests) == 1
+    assert run.problem == (
+        f"{says.replace('line 1', 'line 2')}. Everything that could be read was run."
+    )
+    assert len(run.trace.at(run.trace.last).requests) == 2
+
+
+def test_a_trace_whose_first_row_is_broken_is_still_one():
+    run = open_bytes(b"{broken\n" + rows({}, {"input_length": 0}, {}))
+    assert run.problem == (
+        "line 1: JSON is malformed at byte 1 (and 1 more lines like it). "
+        "Everything that could be read was run."
+    )
+    assert len(run.trace.at(run.trace.last).requests) == 2
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_a_file_that_was_cut_is_opened_with_the_sentence_about_the_rest():
 
 
 def test_a_file_of_which_nothing_can_be_read_gets_one_sentence(tmp_path):
-    for content in (b"", b"hello", bytes(range(256)), b"[" * 50_000):
+    for content in (b"", b"hello", b"[" * 50_000):
         with pytest.raises(SourceError, match="nothing of this file can be opened: line 1: "):
             open_recorded(content)
     with pytest.raises(SourceError, match="nothing of this file can be opened: the file cannot"):

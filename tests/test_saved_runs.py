@@ -249,7 +249,7 @@ def test_a_line_that_is_damaged_inside_is_told_and_what_is_before_it_is_there(ru
     assert back.trace.events_from(0) == LONE[:12]
 
 
-@pytest.mark.parametrize("content", [b"", b"x", b'{"format": "other"}\n', bytes(range(256))])
+@pytest.mark.parametrize("content", [b"", b"x", b'{"format": "other"}\n'])
 def test_a_file_without_a_header_gives_one_sentence_without_a_path(runs, content):
     run_id = damage(runs, lambda _: content)
     with pytest.raises(SourceError, match="the saved run is damaged: line 1: ") as refused:

@@ -16,7 +16,8 @@ import msgspec
 
 from engine.config import EngineConfig
 from engine.core.kv_cache_spec import cdiv
-from engine.errors import Sentence, SourceError, reason_of
+from engine.errors import Sentence, SourceError
+from engine.malformed import reason_of
 from engine.trace.header import UNREADABLE
 from engine.trace.packed import unpack
 from engine.workload import ScriptedRequest, Workload
@@ -43,7 +44,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 class Mooncake(NamedTuple):
-    """`problem`: one sentence about the first line that was refused, None if all is well."""
+    """`problem`: one sentence about rows that were left out and a file that ends too early."""
 
     workload: Workload
     num_rows: int  # of the file; the workload has at most MAX_ROWS of them
@@ -51,8 +52,12 @@ class Mooncake(NamedTuple):
 
 
 def is_mooncake(content: bytes) -> bool:
-    """Whether the first line is a row of such a trace, be it a wrong one."""
-    line = unpack(content[:1_000_000], 1_000_000)[0].split(b"\n", 1)[0]
+    """Whether one of the first lines is a row of such a trace, be it a wrong one."""
+    start = unpack(content[:1_000_000], 1_000_000)[0]
+    return any(map(_is_row, start.split(b"\n", MAX_ROWS)[:MAX_ROWS]))
+
+
+def _is_row(line: bytes) -> bool:
     try:
         row = msgspec.json.decode(line)
     except UNREADABLE:
@@ -61,18 +66,19 @@ def is_mooncake(content: bytes) -> bool:
 
 
 def read_mooncake(content: bytes, *, max_bytes: int) -> Mooncake:
-    """The rows up to the first that cannot be, as a workload. SourceError if there is none."""
-    text, problem = unpack(content, max_bytes)
-    rows: list[_Row] = []
+    """The rows that can be, as a workload: one does not hang on another. SourceError without any."""
+    text, damage = unpack(content, max_bytes)
     lines = [(number, line) for number, line in enumerate(text.split(b"\n"), 1) if line.strip()]
+    rows: list[_Row] = []
+    refused: list[tuple[int, str]] = []
     for number, line in lines[:MAX_ROWS]:
         try:
             rows.append(_row(line))
         except (SourceError, *UNREADABLE) as error:
-            problem = Sentence.of(
-                "mooncake.line", "line {line}: {reason}", line=number, reason=reason_of(error)
-            )
-            break
+            refused.append((number, reason_of(error)))
+    if damage is not None and refused and refused[-1][0] == lines[-1][0]:
+        refused.pop()  # cut by the damage
+    problem = _problem(refused, damage)
     if not rows:
         raise SourceError.of(
             "mooncake.nothing",
@@ -80,6 +86,18 @@ def read_mooncake(content: bytes, *, max_bytes: int) -> Mooncake:
             problem=problem,
         )
     return Mooncake(_workload(rows), len(lines), problem)
+
+
+def _problem(refused: list[tuple[int, str]], damage: str | None) -> str | None:
+    if not refused:
+        return damage
+    (number, reason), *others = refused
+    first = Sentence.of("mooncake.line", "line {line}: {reason}", line=number, reason=reason)
+    if not others:
+        return first
+    return Sentence.of(
+        "mooncake.lines", "{first} (and {n} more lines like it)", first=first, n=len(others)
+    )
 
 
 def _row(line: bytes) -> _Row:

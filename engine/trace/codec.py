@@ -1,7 +1,8 @@
 """Traces as files: a header line, then one event a line, all JSON; gzip where the name says so.
 
 Reading believes nothing. Whatever is wrong with a file is told in one sentence with the number of
-the line, and everything before that line can still be opened.
+the line, and everything before that line can still be opened; what stands behind it as well, where
+it still follows.
 """
 
 import gc
@@ -14,11 +15,12 @@ from typing import NamedTuple
 import msgspec
 
 from engine.errors import Sentence, TraceError
-from engine.trace.events import TIME_FIELDS, AnyEvent, Event
-from engine.trace.header import UNREADABLE, TraceHeader, parse_header
+from engine.trace.events import TIME_FIELDS, Event
+from engine.trace.foreign import foreign
+from engine.trace.header import FORMAT, TraceHeader, parse_header
 from engine.trace.packed import GzipWriter, pack, unpack
-from engine.trace.state import State
-from engine.trace.trace import EventRefusedError, Trace
+from engine.trace.salvage import at_line, decode_body, is_midway, show
+from engine.trace.trace import Trace
 
 __all__ = [
     "MAX_BYTES",
@@ -36,7 +38,6 @@ __all__ = [
 MAX_BYTES = 1 << 30  # of a file, and of what its gzip data unfolds to
 
 _encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 
 class Loaded(NamedTuple):
@@ -112,6 +113,7 @@ class TraceWriter:
         self.close()
 
 
+MAX_SIGNATURE_BYTES = 1_000  # in which a header names its format
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors put it in front
 # No event is as short. Whoever packs millions of empty lines into a small file does not get our time.
 MIN_LINE_BYTES, MIN_LINES = 16, 1_000
@@ -136,12 +138,13 @@ def read_trace(source: str | Path | bytes, *, max_bytes: int = MAX_BYTES) -> Loa
         if not header_line.strip() and not text.strip():
             return Loaded(None, _in_line_1(Sentence.of("trace.empty", "the file is empty")))
         try:
-            trace = Trace(parse_header(header_line))
+            header = parse_header(header_line)
         except TraceError as error:
-            return Loaded(None, _in_line_1(error.sentence))
+            return Loaded(None, _known_better(text) or _in_line_1(error.sentence))
         if text.count(b"\n") > MIN_LINES + len(text) // MIN_LINE_BYTES:
-            return Loaded(trace, _at_line(2, SHORT_LINES))
-        return _read_events(trace, memoryview(text)[len(header_line) + 1 :], damage)
+            return Loaded(Trace(header), at_line(2, SHORT_LINES))
+        body = decode_body(memoryview(text)[len(header_line) + 1 :], damage)
+        return Loaded(*show(header, body))
 
 
 def _file_content(path: Path, max_bytes: int) -> bytes:
@@ -150,76 +153,13 @@ def _file_content(path: Path, max_bytes: int) -> bytes:
     return path.read_bytes()
 
 
-def _read_events(trace: Trace, body: memoryview, damage: str | None) -> Loaded:
-    """`damage` is why the body stops before its end, where gzip had to give up."""
-    events, problem = _decode(body, damage)
-    trace.extend(events)
-    try:
-        end = trace.at(trace.last)
-    except EventRefusedError as refused:
-        problem = _at_line(_line_of(body, refused.place), refused.reason)
-        trace = Trace(trace.header)
-        trace.extend(events[: refused.place])
-        return Loaded(trace, problem)
-    if problem is None and is_midway(end):
-        num_lines = _line_of(body, len(events) - 1)
-        reason = Sentence.of(
-            "trace.ends_midway", "the file ends in the middle of step {step}", step=end.step
-        )
-        problem = _at_line(num_lines + 1, reason)
-    return Loaded(trace, problem)
-
-
-def _decode(body: memoryview, damage: str | None) -> tuple[list[AnyEvent], str | None]:
-    """All events, or those before the first line that is none, with the reason."""
-    if damage is None:
-        try:
-            return _decoder.decode_lines(body), None
-        except UNREADABLE:
-            pass  # found again below, with its line
-    events: list[AnyEvent] = []
-    lines = bytes(body).split(b"\n")
-    for number, line in enumerate(lines, 2):
-        is_last = number == len(lines) + 1
-        if is_last and damage is not None:
-            return events, _at_line(number, damage)
-        try:
-            if line.strip():
-                events.append(_decoder.decode(line))
-        except UNREADABLE as error:
-            cut = Sentence.of("trace.cut", "the line is cut off")
-            return events, _at_line(number, cut if is_last else str(error))
-    return events, None
-
-
-def _line_of(body: memoryview, place: int) -> int:
-    """The number of the line in which the event at `place` stands; empty lines count as lines."""
-    numbers = (number for number, line in enumerate(bytes(body).split(b"\n"), 2) if line.strip())
-    for _ in range(place):
-        next(numbers)
-    return next(numbers)
+def _known_better(text: bytes) -> str | None:
+    """Another kind of file is named; what began as a trace of ours has the header's own reason."""
+    return None if FORMAT.encode() in text[:MAX_SIGNATURE_BYTES] else foreign(text)
 
 
 def _in_line_1(reason: str) -> Sentence:
     return Sentence.of("trace.line_1", "line 1: {reason}", reason=reason)
-
-
-def _at_line(number: int, reason: str) -> Sentence:
-    return Sentence.of(
-        "trace.line",
-        "line {line}: {reason}; what stands before it can be opened",
-        line=number,
-        reason=reason,
-    )
-
-
-def is_midway(state: State) -> bool:
-    """Whether a run cannot rest here: in a step, or with a request half added or half freed."""
-    queued = {*state.waiting, *state.running}
-    return state.in_step or any(
-        any(request.block_tables) if request.is_finished else id_ not in queued
-        for id_, request in state.requests.items()
-    )
 
 
 @contextmanager

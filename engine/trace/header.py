@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from engine.errors import Sentence, TraceError
+from engine.malformed import reason_of
 
 FORMAT = "pagewalk-trace"
 FORMAT_VERSION = 1
@@ -53,7 +54,7 @@ def parse_header(line: bytes) -> TraceHeader:
         signature = msgspec.json.decode(line, type=_Signature)
     except UNREADABLE as error:
         raise TraceError.of(
-            "header.no_json", "this is not a Pagewalk trace ({reason})", reason=str(error)
+            "header.no_json", "this is not a Pagewalk trace ({reason})", reason=reason_of(error)
         ) from error
     if signature.format != FORMAT:
         raise TraceError(_foreign(signature))
@@ -63,7 +64,7 @@ def parse_header(line: bytes) -> TraceHeader:
         header = msgspec.json.decode(line, type=TraceHeader)
     except UNREADABLE as error:
         raise TraceError.of(
-            "header.refused", "the header is not understood: {reason}", reason=str(error)
+            "header.refused", "the header is not understood: {reason}", reason=reason_of(error)
         ) from error
     check_config(header.config)
     return header

@@ -38,9 +38,9 @@ def unpack(content: bytes, max_bytes: int) -> tuple[bytes, str | None]:
         before = member.copy()
         try:
             unfolded += member.decompress(piece)
-        except zlib.error as error:
+        except zlib.error:
             return bytes(unfolded + _up_to_error(before, piece)), Sentence.of(
-                "trace.gzip", "corrupt gzip data ({reason})", reason=str(error)
+                "trace.gzip", "corrupt gzip data near byte {byte}", byte=place
             )
         if len(unfolded) > max_bytes:
             return bytes(unfolded[:max_bytes]), _too_long(max_bytes)

@@ -193,16 +193,16 @@ class Trace:
         except REFUSALS as error:
             place = stop - length_hint(ahead) - 1
             step = self._index.cursor_at(self._index.sub_steps_before(place)).step
-            reason = (
-                error.sentence
-                if isinstance(error, TraceError)
-                else Sentence.of(
-                    "trace.not_there",
-                    "it names what is not there ({error})",
-                    error=", ".join(map(str, error.args)),
-                )
-            )
+            reason = error.sentence if isinstance(error, TraceError) else _not_there(error)
             raise EventRefusedError(place, self._events[place], step, reason) from error
+
+
+def _not_there(error: Exception) -> Sentence:
+    """A KeyError has the name that was looked for; what others say is Python's English."""
+    if isinstance(error, KeyError):
+        named = ", ".join(map(str, error.args))
+        return Sentence.of("trace.not_there", "it names what is not there ({named})", named=named)
+    return Sentence.of("trace.does_not_fit", "it does not fit what was before")
 
 
 def _keyframe_distance(state: State) -> int:

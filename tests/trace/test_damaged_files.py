@@ -56,7 +56,6 @@ def changed(line_index: int, **fields: Any) -> bytes:
 NO_TRACE = {
     "empty": (b"", "the file is empty"),
     "blank": (b"\n \n", "the file is empty"),
-    "junk": (bytes(range(256)) * 4, "not a Pagewalk trace"),
     "text": (b"hello\n", "not a Pagewalk trace"),
     "foreign JSON": (b'{"name": "x"}\n', '"format" is None'),
     "array": (b"[1, 2]\n", "not a Pagewalk trace"),
@@ -207,7 +206,7 @@ def test_flipped_bytes_never_raise_and_never_show_what_cannot_be() -> None:
         for _ in range(rng.randint(1, 3)):
             damaged[rng.randrange(len(damaged))] = rng.randrange(256)
         loaded = read_trace(bytes(damaged))
-        if loaded.problem is not None:
+        if loaded.problem is not None and "binary file" not in loaded.problem:
             line_number(loaded.problem)
         if loaded.trace is not None:
             kept(loaded)

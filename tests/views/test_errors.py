@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from engine.config import EngineConfig
-from engine.errors import ConfigError, Sentence, TraceError, reason_of
+from engine.errors import ConfigError, Sentence, TraceError
+from engine.malformed import reason_of
 from engine.trace.codec import encode_trace, read_trace
 from tests.sentences import every_sentence, gaps
 from views.comparing import half, start_of
@@ -51,7 +52,7 @@ def test_a_language_says_every_sentence_with_the_same_values(language):
 @pytest.mark.parametrize("language", OTHERS)
 def test_no_sentence_stays_english(language):
     """Each has a letter of the language, unless it does nothing but put values together."""
-    together = {"data.place", "fact.check", "fact.about", "lesson.scenario"}
+    together = {"trace.both", "fact.check", "fact.about", "lesson.scenario"}
     for key, words in words_of(language).items():
         if key.removeprefix("error.") not in together:
             assert re.search(r"[\u3040-\u30ff\u4e00-\u9fff]", words), key
@@ -87,18 +88,16 @@ def test_a_check_of_ours_keeps_its_code_on_the_way_through_msgspec():
     with pytest.raises(ConfigError) as raised:
         EngineConfig.from_mapping({"kv_groups": [{"type": "sliding", "window": 0}]})
     assert str(raised.value) == (
-        "settings: kv_groups.window=0 is out of range: give a whole number from 1 up"
-        " - at `$.kv_groups[0]`"
+        "kv_groups.window=0 is out of range: give a whole number from 1 up - at `$.kv_groups[0]`"
     )
     said = Text("zh").error(raised.value)
-    assert said == "设置：kv_groups.window=0 超出范围：请给出整数，不小于 1 - at `$.kv_groups[0]`"
+    assert said == "kv_groups.window=0 超出范围：请给出整数，不小于 1（位置：`$.kv_groups[0]`）"
 
 
 def test_what_has_no_code_is_said_as_it_is():
     assert Text("ja").said("a file of that name exists") == "a file of that name exists"
     assert Text("ja").error(ConfigError("no such option")) == "no such option"
     assert ConfigError("no such option").code is None
-    assert reason_of(OSError("disk")) == "disk"
 
 
 def test_a_code_that_a_language_lacks_is_said_in_english():
@@ -132,6 +131,35 @@ def test_a_damaged_file_is_explained_in_the_language_of_the_page(language):
     assert msgspec.json.decode(msgspec.json.encode(payload)) == payload
     assert problem != run.problem
     assert re.search(r"\b6 行", problem)
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ("Expected `int`, got `str` - at `$.a[1]`", "Expected `int`, got `str` - at `$.a[1]`"),
+        ("Expected `str` - at `key` in `$.a`", "Expected `str` - at `$.a`"),
+        ("Expected `array` of length 2, got 3", "it has 3 entries where 2 are expected"),
+        ("Expected `int` >= 0 - at `$`", "a number >= 0 is expected"),
+        ("Object contains unknown field `a`", "unknown field `a`"),
+        ("Object missing required field `a` - at `$.b`", "missing required field `a` - at `$.b`"),
+        ("Invalid value 'X' - at `$.type`", "'X' is no value that is known here - at `$.type`"),
+        ("JSON is malformed: trailing characters (byte 7)", "JSON is malformed at byte 7"),
+        ("Input data was truncated", "JSON ends too early"),
+        ("Invalid base64 encoded string", "this is not base64"),
+        ("Integer value out of range", "the number is out of range"),
+        ("Number out of range", "the number is out of range"),
+        ("Invalid UTF-8 encoded string", "this is not UTF-8"),
+        ("'utf-8' codec can't decode byte 0xff in position 0", "this is not UTF-8"),
+        ("maximum recursion depth exceeded", "it is nested too deep"),
+        ("Something new of msgspec", "it does not have the form that is expected there"),
+    ],
+)
+def test_what_msgspec_says_has_words_in_every_language(told, says):
+    sentence = reason_of(msgspec.ValidationError(told))
+    assert sentence == says
+    for language in OTHERS:
+        technical = re.sub(r"`[^`]*`|'X'|JSON|UTF-8|base64", "", Text(language).said(sentence))
+        assert not re.search("[A-Za-z]", technical), technical
 
 
 @pytest.mark.parametrize("language", OTHERS)

@@ -74,8 +74,8 @@ def test_what_is_downloaded_opens_again_as_it_was(name):
 
 REFUSED = {
     "empty": (b"", "the file is empty"),
-    "junk": (bytes(range(256)) * 40, "not a Pagewalk trace"),
-    "foreign": (b'{"traceEvents": []}\n', 'its field "format" is None'),
+    "junk": (bytes(range(256)) * 40, "this is a binary file"),
+    "foreign": (b'{"name": "x"}\n', 'its field "format" is None'),
     "newer": (with_header(doc_file(), version=FORMAT_VERSION + 1), "a newer Pagewalk"),
     "snapshots": ((GOLDEN / "doc_example.jsonl.gz").read_bytes(), "a recorded run of snapshots"),
     "unknown setting": (with_config(doc_file(), block_sise=4), "block_sise"),

@@ -215,7 +215,7 @@ def test_a_damaged_run_says_so_and_what_can_be_read_is_there(runs, tmp_path):
         saving.keep()
     path = tmp_path / f"{saving.run_id}.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([*lines[:-4], b"?\n", *lines[-4:]]))
+    path.write_bytes(b"".join([*lines[:-4], b"?\n", *lines[-3:]]))
     brought = bring_back(runs, saving.run_id, WORDS)
     assert "A part of its file is damaged (line " in brought.words(WORDS)
     assert brought.run.trace.num_steps == 3
@@ -237,7 +237,7 @@ def test_settings_of_another_version_are_told(runs, tmp_path, config):
     known = msgspec.json.decode(header)
     known["config"] = config
     path.write_bytes(msgspec.json.encode(known) + b"\n" + rest)
-    with pytest.raises(SourceError, match="are not understood: settings: max_num_batched"):
+    with pytest.raises(SourceError, match="are not understood: max_num_batched"):
         bring_back(runs, saving.run_id, WORDS)
 
 
