@@ -86,10 +86,18 @@ PAGE_STYLE = """<style>
 }
 .st-key-home { max-width: 1080px; margin: 0 auto; } .st-key-home h1 { font-size: 2.1rem; padding-bottom: 0; }
 .st-key-home > div:nth-child(2) p { font-size: 1.2rem; line-height: 1.45; max-width: 46em; }
-[class*="st-key-door_"] [data-testid="stPageLink-NavLink"] p { font-size: 1.1rem; font-weight: 640; }
+[class*="st-key-door_"] a[data-testid="stPageLink-NavLink"] { border: 1px solid color-mix(in srgb, currentColor 26%, transparent); border-radius: 8px; padding: 0.44rem 0.75rem; width: fit-content; margin: 0.35rem 0 0.45rem; }
+[class*="st-key-door_"] a[data-testid="stPageLink-NavLink"]:hover { border-color: currentColor; }
+.st-key-home_more [data-testid="stPageLink-NavLink"] { padding: 0; } .st-key-home_more [data-testid="stPageLink-NavLink"] p { font-weight: 600; }
+.st-key-home_more { margin-top: 0.6rem; } .st-key-home_more [data-testid="stColumn"] [data-testid="stVerticalBlock"] { gap: 0; }
+.st-key-home_more [data-testid="stCaptionContainer"] { margin-bottom: 0.55rem; }
 .st-key-stage_told { --pw-lines: 118px; }
 @media (min-width: 641px) { .st-key-stage:has(.st-key-stage_prose) { grid-template-columns: minmax(0, 13fr) minmax(0, 18fr) minmax(0, 12.3fr); } }
 @media (min-width: 641px) and (max-width: 1200px) { .st-key-stage { grid-template-columns: minmax(0, 10.5fr) minmax(0, 19fr) minmax(0, 13fr); } }
+/* A lesson's text that stands alone, and on a phone the pool under the question that is answered in it (lesson.js). */
+@media (min-width: 641px) { :root[data-alone] .st-key-stage:has(.st-key-stage_prose) { grid-template: "story" auto / minmax(0, 47rem); justify-content: center; } }
+:root[data-alone] .st-key-stage:has(.st-key-stage_prose) > :not(:first-child) { display: none; }
+@media (max-width: 640px) { :root[data-asks=pool] .st-key-stage:has(.st-key-stage_prose) > :nth-child(2) { order: 1; } :root[data-asks=pool] .st-key-stage:has(.st-key-stage_prose) > :nth-child(4) { order: 2; } }
 /* Large type, for those who sit in the last row: one switch beside the time, kept in the link. */
 :root[data-large] { --pw-zoom: 1.3; --pw-second: none; font-size: 19.5px; }
 @media (min-width: 1700px) { :root[data-large] { --pw-zoom: 1.55; font-size: 23px; } }

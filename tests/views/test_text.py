@@ -48,6 +48,7 @@ FAMILIES = {
     "kernel_word": None,
     "key": None,
     "key_does": None,
+    "home_more": None,
     "home_word": None,
     "learn_change": None,
     "learn_how": None,

@@ -1,6 +1,6 @@
 """The way in: what this is, a moving picture of it, and three doors."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -22,13 +22,13 @@ def door_of_link() -> int | None:
     return 1 if any(name in st.query_params for name in MOMENT) else None
 
 
-def render(doors: Sequence[Page]) -> None:
-    """`doors`: the pages of lessons, playground and inspect."""
+def render(doors: Sequence[Page], labs: Mapping[str, Page]) -> None:
+    """`doors`: the pages of lessons, playground and inspect. `labs`: the others, by name."""
     session.enter(session.PLAYGROUND)
-    framed(lambda: _page(doors), session.text())
+    framed(lambda: _page(doors, labs), session.text())
 
 
-def _page(doors: Sequence[Page]) -> None:
+def _page(doors: Sequence[Page], labs: Mapping[str, Page]) -> None:
     text = session.text()
     st.html(PAGE_STYLE)
     with st.container(key="home"):
@@ -46,10 +46,22 @@ def _page(doors: Sequence[Page]) -> None:
         with columns[2], _door("open"):
             st.page_link(opened, label=text("home.open"))
             st.caption(text("home.open_about"))
+        _more(labs, text)
+
+
+def _more(labs: Mapping[str, Page], text: Text) -> None:
+    """Every other page with the question that it answers."""
+    with st.container(key="home_more"):
+        st.caption(text("home.more"))
+        columns = st.columns(3, gap="medium")
+        for place, (name, page) in enumerate(labs.items()):
+            with columns[place % len(columns)]:
+                st.page_link(page)
+                st.caption(text.named("home_more", name))
 
 
 def _door(name: str) -> DeltaGenerator:
-    return st.container(border=True, key=f"door_{name}")
+    return st.container(border=True, key=f"door_{name}", height="stretch")
 
 
 def _learn_door(page: Page, text: Text) -> None:
