@@ -22,7 +22,6 @@ MIN_TEMPERATURE = (
 )
 MAX_NUM_BLOCKS = 4_000_000
 MAX_TOKENS = 2**31 - 1  # of a block, a step or a request: what a 32-bit index can count
-MAX_PROMPT_CHARACTERS = 50_000  # of a typed prompt: more is refused before it is tokenised
 
 
 class GroupConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -19,6 +19,7 @@ from views.text import Text, quoted
 BEGINNING, LIMIT = "PAGEWALK_", "PAGEWALK_MAX_"
 UNITS = {"": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
 MOST = 1 << 50
+MOST_OF = {"max_upload_bytes": 32 << 20}  # server.maxMessageSize takes no more, as base64
 MIN_BLOCKS = 2  # the null block and one more
 
 
@@ -30,7 +31,8 @@ class Limits:
     max_sessions: int = 100  # at the same time
     max_pool_bytes: int = 512 << 20  # K and V of all runs of a session
     max_prompt_bytes: int = 64 << 10  # of one prompt, in UTF-8
-    max_trace_bytes: int = 48 << 20  # of a trace file that is opened, unfolded
+    max_upload_bytes: int = 16 << 20  # of a trace file as it travels, packed
+    max_trace_bytes: int = 48 << 20  # of the same file, unfolded
     max_run_bytes: int = Space().run_bytes  # of one saved run
     max_saved_bytes: int = Space().total_bytes  # of all saved runs
     max_saved_days: int = Space().days
@@ -50,8 +52,9 @@ class Limits:
             raise ConfigError(text("limit.prompt", n=num_bytes, most=self.max_prompt_bytes))
 
     def check_upload(self, num_bytes: int, text: Text) -> None:
-        if num_bytes > self.max_trace_bytes:
-            raise ConfigError(text("limit.upload", n=num_bytes, most=self.max_trace_bytes))
+        """Of a trace file, as it travels."""
+        if num_bytes > self.max_upload_bytes:
+            raise ConfigError(text("limit.upload", n=num_bytes, most=self.max_upload_bytes))
 
     def check_pool(
         self, config: EngineConfig, bytes_per_block: int, text: Text, *, held: int = 0
@@ -108,10 +111,12 @@ def _number(name: str, given: str) -> int:
     units = UNITS if name.endswith("BYTES") else {"": 1}
     unit = (found[2] or "").upper() if found else ""
     number = int(found[1]) * units.get(unit, 0) if found else 0
-    if not 1 <= number <= MOST:
-        such = "64000 or 64MiB" if name.endswith("BYTES") else "30"
+    most = MOST_OF.get(VARIABLES[name], MOST)
+    if not 1 <= number <= most:
+        bound = "" if most == MOST else f" up to {most >> 20}MiB"
+        such = f"64000 or {min(64, most >> 20)}MiB" if name.endswith("BYTES") else "30"
         raise ConfigError(
-            f"{name}={quoted(given)} is out of range: give a whole number such as {such}."
+            f"{name}={quoted(given)} is out of range: give a whole number{bound} such as {such}."
         )
     return number
 

@@ -30,7 +30,6 @@ from views.limits import server_limits
 from views.runs import Run
 from views.text import Text
 
-MAX_FILE_BYTES = 16 << 20  # as it travels, gzip or not
 MAX_NAME = 120  # characters
 MAX_DRAWN_BLOCKS = 1 << 20
 EXAMPLE_NAME = "doc_example.jsonl"
@@ -46,14 +45,13 @@ class Upload(NamedTuple):
 
     @classmethod
     def from_browser(cls, sent: Any, text: Text) -> "Upload":
-        """SourceError if it is not what the page sends."""
+        """SourceError if it is not what the page sends, ConfigError if it is too much."""
         fields = sent if isinstance(sent, dict) else {}
         name, coded = str(fields.get("name", ""))[:MAX_NAME], fields.get("content")
         num_bytes, is_cut = fields.get("num_bytes"), fields.get("is_cut") is True
         if not isinstance(coded, str) or not isinstance(num_bytes, int):
             raise SourceError(text("inspect.not_sent"))
-        if len(coded) > (MAX_FILE_BYTES + 3) * 4 // 3:
-            raise SourceError(text("inspect.packed_too_large", most=MAX_FILE_BYTES))
+        server_limits().check_upload(len(coded) // 4 * 3 - coded[-2:].count("="), text)
         try:
             content = base64.b64decode(coded, validate=True)
         except ValueError as error:  # also binascii.Error

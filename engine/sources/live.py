@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from engine.config import MAX_PROMPT_CHARACTERS, EngineConfig, GroupConfig, SamplingParams
+from engine.config import EngineConfig, GroupConfig, SamplingParams
 from engine.core.block_hash import none_hash
 from engine.core.kv_cache_spec import FullAttentionSpec, KVCacheSpec, SlidingWindowSpec
 from engine.core.sizing import KVCachePlan, plan_kv_cache
@@ -179,14 +179,7 @@ class LiveSource:
             )
 
     def tokenize(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
-        """What the model would get; ConfigError when the text is too long to be looked at."""
-        if len(text) > MAX_PROMPT_CHARACTERS:
-            raise ConfigError.of(
-                "prompt.too_long",
-                "the prompt has {n:,} characters, but at most {most:,} are taken: shorten it",
-                n=len(text),
-                most=MAX_PROMPT_CHARACTERS,
-            )
+        """What the model would get. How long a text may be is decided by whoever takes it in."""
         return self.model.tokenizer.encode(text, mode, allow_special=allow_special)
 
     def add_request(

@@ -1,6 +1,7 @@
 """What one visitor may take: each limit is a setting of the server, and says itself in a sentence."""
 
 import threading
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ def test_every_limit_is_a_variable_of_its_own_name():
         "PAGEWALK_MAX_SESSIONS",
         "PAGEWALK_MAX_POOL_BYTES",
         "PAGEWALK_MAX_PROMPT_BYTES",
+        "PAGEWALK_MAX_UPLOAD_BYTES",
         "PAGEWALK_MAX_TRACE_BYTES",
         "PAGEWALK_MAX_RUN_BYTES",
         "PAGEWALK_MAX_SAVED_BYTES",
@@ -36,9 +38,9 @@ def test_every_limit_is_a_variable_of_its_own_name():
 def test_all_of_them_can_be_given(tmp_path):
     numbers = {name: str(place) for place, name in enumerate(VARIABLES) if name != "PAGEWALK_DATA"}
     limits = read_limits({**numbers, "PAGEWALK_DATA": str(tmp_path)})
-    assert limits == Limits(tmp_path, 1, 2, 3, 4, 5, 6, 7)
+    assert limits == Limits(tmp_path, 1, 2, 3, 4, 5, 6, 7, 8)
     assert limits.runs == tmp_path / "runs"
-    assert (limits.space.run_bytes, limits.space.total_bytes, limits.space.days) == (5, 6, 7)
+    assert (limits.space.run_bytes, limits.space.total_bytes, limits.space.days) == (6, 7, 8)
 
 
 def test_they_are_read_once(monkeypatch):
@@ -127,9 +129,19 @@ def test_a_prompt_is_measured_in_bytes(given, num_bytes):
 
 
 def test_a_file_is_measured_before_it_is_read():
-    Limits().check_upload(48 << 20, WORDS)
-    with pytest.raises(ConfigError, match="has 50,331,649 bytes, and this server opens 50,331,648"):
-        Limits().check_upload((48 << 20) + 1, WORDS)
+    Limits(max_upload_bytes=300).check_upload(300, WORDS)
+    with pytest.raises(ConfigError, match="301 bytes as it travels, and this server takes 300:"):
+        Limits(max_upload_bytes=300).check_upload(301, WORDS)
+
+
+def test_an_upload_may_not_be_longer_than_a_message():
+    """Streamlit counts its megabytes in powers of ten; a message has a few bytes besides the file."""
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+    carried = settings["server"]["maxMessageSize"] * 1_000_000
+    most = read_limits({"PAGEWALK_MAX_UPLOAD_BYTES": "32MiB"}).max_upload_bytes
+    assert most * 4 // 3 + 10_000 < carried
+    with pytest.raises(ConfigError, match="whole number up to 32MiB such as 64000 or 32MiB"):
+        read_limits({"PAGEWALK_MAX_UPLOAD_BYTES": "33MiB"})
 
 
 def check_pool(num_blocks, held=0):

@@ -8,7 +8,7 @@ import tempfile
 
 import pytest
 
-from engine.errors import SourceError
+from engine.errors import ConfigError, SourceError
 from engine.trace.codec import read_trace, without_times
 from engine.trace.header import FORMAT_VERSION
 from engine.trace.state import Cursor
@@ -159,10 +159,12 @@ def test_what_no_page_sends_is_refused(wrong):
 
 
 def test_more_than_may_travel_is_refused_before_it_is_decoded(monkeypatch):
-    monkeypatch.setattr(opening, "MAX_FILE_BYTES", 300)
+    monkeypatch.setattr(opening, "server_limits", lambda: Limits(max_upload_bytes=300))
     Upload.from_browser(sent(bytes(300)), TEXT)
-    with pytest.raises(SourceError, match="more than 300 bytes"):
-        Upload.from_browser(sent(bytes(304)), TEXT)
+    with pytest.raises(
+        ConfigError, match="takes 301 bytes as it travels, and this server takes 300"
+    ):
+        Upload.from_browser(sent(bytes(301)), TEXT)
 
 
 def test_nothing_of_an_upload_is_written_to_a_disk(monkeypatch, tmp_path):

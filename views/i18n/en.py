@@ -118,7 +118,6 @@ MESSAGES: dict[str, str] = {
     "prompt.blocks.other": "{n} full blocks of {size} and {rest}",
     "prompt.more.one": "… {n} more token",
     "prompt.more.other": "… {n} more tokens",
-    "prompt.too_long": "{n:,} characters, but at most {most:,} are taken: shorten the prompt",
     "prompt.long": "{n} characters: tokens are counted when the prompt is added",
     "prompt.max_tokens": "max_tokens",
     "prompt.max_tokens_hint": "how many tokens the answer may have",

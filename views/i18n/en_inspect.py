@@ -18,7 +18,6 @@ MESSAGES: dict[str, str] = {
     "inspect.other_file": "The link was about “{name}”; this is another file, shown from its beginning.",
     # What can be wrong with an upload
     "inspect.not_sent": "The file did not arrive as it was sent: open it again.",
-    "inspect.packed_too_large": "The file takes more than {most:,} bytes as it travels: cut it into shorter runs.",
     "inspect.cut": "The file has {size:,} bytes, too many to be sent whole, so only its beginning was read: {problem}",
     "inspect.settings": "The settings of this run are not understood: {problem}",
     "inspect.too_many_blocks": "This run has a pool of {n:,} blocks, and {most:,} is the most that can be drawn.",

@@ -12,7 +12,6 @@ from views.figures.opened import File, Limits, opened, shortened
 from views.figures.time.address import read_choice, read_cursor
 from views.limits import server_limits
 from views.opening import (
-    MAX_FILE_BYTES,
     OpenedRun,
     Upload,
     open_example,
@@ -67,7 +66,7 @@ def _opened() -> OpenedRun | None:
 
 def _file_line(run: OpenedRun | None) -> None:
     file = None if run is None else File(run.name, run.problem, run.remark)
-    limits = Limits(MAX_FILE_BYTES, server_limits().max_trace_bytes)
+    limits = Limits(server_limits().max_upload_bytes, server_limits().max_trace_bytes)
     payload = opened(None if run is None else run.trace, file, limits, session.text())
     payload["num_sent"] = session.choices().num_cleared
     callbacks = {f"on_{what}_change": partial(session.note, "opened", what) for what in SENT}

@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Any
 
-from engine.config import MAX_PROMPT_CHARACTERS
 from engine.errors import PagewalkError
 from views import session
 from views.components.piece import piece
@@ -44,9 +43,6 @@ def _tokens(run: Run | None, draft: Draft, text: Text) -> dict[str, Any]:
         server_limits().check_prompt(draft.text, text)
     except PagewalkError as error:  # as it is refused when it is added
         return {"count": text.error(error), "error": True}
-    if len(draft.text) > MAX_PROMPT_CHARACTERS:
-        too_long = text("prompt.too_long", n=len(draft.text), most=MAX_PROMPT_CHARACTERS)
-        return {"count": too_long, "error": True}
     if len(draft.text) > MAX_LIVE_CHARACTERS:
         return {"count": text("prompt.long", n=len(draft.text))}
     if not draft.text and draft.mode == "raw":

@@ -17,7 +17,6 @@ MESSAGES: dict[str, str] = {
     "inspect.other_file": "リンクは「{name}」のものでした。これは別のファイルなので、最初から表示します。",
     # What can be wrong with an upload
     "inspect.not_sent": "ファイルが正しく届きませんでした。もう一度開いてください。",
-    "inspect.packed_too_large": "ファイルが送信時の上限 {most:,} バイトを超えています。実行を短く分けてください。",
     "inspect.cut": "ファイルは {size:,} バイトあり、全体を送れないため、冒頭だけを読みました：{problem}",
     "inspect.settings": "この実行の設定を解釈できません：{problem}",
     "inspect.too_many_blocks": "この実行のプールは {n:,} ブロックですが、描けるのは {most:,} ブロックまでです。",

@@ -77,7 +77,6 @@ MESSAGES: dict[str, str] = {
     "prompt.count.other": "{n} トークン",
     "prompt.blocks.other": "満杯のブロック（{size} トークン）{n} 個と {rest}",
     "prompt.more.other": "… ほか {n} トークン",
-    "prompt.too_long": "{n:,} 文字ありますが、上限は {most:,} 文字です。プロンプトを短くしてください",
     "prompt.long": "{n} 文字：トークン数は、プロンプトを追加するときに数えます",
     "prompt.max_tokens": "max_tokens",
     "prompt.max_tokens_hint": "応答のトークン数の上限",

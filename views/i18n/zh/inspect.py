@@ -17,7 +17,6 @@ MESSAGES: dict[str, str] = {
     "inspect.other_file": "链接指向的是“{name}”；这是另一个文件，从头显示。",
     # What can be wrong with an upload
     "inspect.not_sent": "收到的文件与发出的不一致：请重新打开。",
-    "inspect.packed_too_large": "文件传输时超过 {most:,} 字节：请拆成较短的运行。",
     "inspect.cut": "文件有 {size:,} 字节，太大，无法整个发送，所以只读了开头：{problem}",
     "inspect.settings": "无法理解这次运行的设置：{problem}",
     "inspect.too_many_blocks": "这次运行的块池有 {n:,} 个块，最多只能画 {most:,} 个。",

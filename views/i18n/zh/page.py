@@ -79,7 +79,6 @@ MESSAGES: dict[str, str] = {
     "prompt.count.other": "{n} 个 token",
     "prompt.blocks.other": "{n} 个满块（每块 {size} 个），余 {rest}",
     "prompt.more.other": "… 还有 {n} 个 token",
-    "prompt.too_long": "{n:,} 个字符，最多接受 {most:,} 个：请缩短提示词",
     "prompt.long": "{n} 个字符：加入时再计算 token 数",
     "prompt.max_tokens": "max_tokens",
     "prompt.max_tokens_hint": "回答最多可以有多少个 token",

@@ -13,9 +13,22 @@ MESSAGES: dict[str, str] = {
     "saved.disk.other": "从现在起，这次运行不再保存：{n:,} 步之后服务器无法写入（{reason}）。运行会继续，链接能恢复已保存的部分。",
     # What a server allows
     "limit.prompt": "提示词有 {n:,} 字节，本服务器最多接受 {most:,} 字节：请缩短。",
-    "limit.upload": "文件有 {n:,} 字节，本服务器最多打开 {most:,} 字节：请换一次较短的运行。",
+    "limit.upload": "文件传输时有 {n:,} 字节，本服务器最多接收 {most:,} 字节：请用 gzip 压缩，或拆成较短的运行。",
     "limit.pool": "num_blocks={num_blocks}、每块 {block_size} 个 token，K 和 V 要占 {needed:,} 字节，而本服务器给每位访客 {most:,} 字节：请把 num_blocks 降到 {fits}。",
     "limit.pool_held": "num_blocks={num_blocks}、每块 {block_size} 个 token，K 和 V 要占 {needed:,} 字节。本服务器给每位访客 {most:,} 字节，你的其他运行已占用 {held:,} 字节：请把 num_blocks 降到 {fits}，或关闭一个运行。",
     "limit.pool_none": "本服务器给每位访客 {most:,} 字节存放 K 和 V，你的其他运行已占用 {held:,} 字节，剩下的放不下一个每块 {block_size} 个 token 的块池：请关闭一个运行。",
     "limit.sessions.other": "本服务器同时服务 {n:,} 位访客，现在已满。请过一分钟再试：有人离开就有空位。",
+    # A server that does not answer
+    "server.away": "服务器没有响应",
+    "server.asks": "此页面显示的是最后收到的内容。它会自动重试，你无需任何操作。",
+    "server.saved": "你的运行已保存到最后一个完成的步骤，将从那里恢复。",
+    "server.moment": "这是一个录制的运行，将恢复到此刻。",
+    "server.address": "此页面地址所指的内容将会恢复。",
+    "server.lost": "如果服务器重新启动，并列的其他运行只能通过各自的链接打开；等待中的点击和尚未应用的设置将会丢失。",
+    "server.back": "服务器已恢复响应",
+    "server.back_more": "没有丢失任何内容。期间的点击现在会被执行。",
+    "server.slow": "服务器正忙",
+    "server.slow_more": "你的操作已保留，会尽快执行。",
+    "server.renewed": "服务器已重新启动",
+    "server.renewed_more": "此页面地址所指的内容已恢复。等待中的点击、尚未应用的设置以及没有链接的运行已丢失。",
 }
