@@ -264,7 +264,7 @@ ROOMS: dict[str, Room] = {
         ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions")
     ),
     "views.share": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.loading")),
-    "views.choices": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.share")),
+    "views.choices": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.asked", "views.share")),
     "views.examples": Room(ours=("engine.workload", *SETTINGS)),
     "views.model_choice": Room(ours=(*SETTINGS, *TEXTS)),
     "views.loading": Room(ours=("views.model_choice", "views.turns", "engine.sources", *SETTINGS)),

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from engine.trace.state import Cursor
+from views.asked import Asked
 from views.beat import Beat
 from views.drafts import Draft, Restart
 from views.examples import DOC_EXAMPLE
@@ -62,7 +63,7 @@ class Choices:
     left: dict[str, Left] = field(default_factory=dict)  # example -> the runs that wait there
     pursuit: Pursuit | None = None  # the run goes on until something happens
     num_shares: int = 0  # of that work, so that the browser asks once for each
-    asked: dict[str, Any] = field(default_factory=dict)  # by the browser, not done yet
+    asked: Asked = field(default_factory=Asked)  # by the browser, not done yet
     sequence: int = 0  # of the latest target that was reached
     num_cleared: int = 0  # prompts that were added, so that the form empties itself
     notices: dict[str, str] = field(default_factory=dict)  # kind -> sentence

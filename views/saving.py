@@ -165,3 +165,22 @@ def _origin(given: Mapping[str, Any] | None) -> Origin | None:
     if given is None or set(given) != set(Origin._fields):
         return None
     return Origin(**given)
+
+
+def server_words(text: Text) -> dict[str, str]:
+    """What a browser says by itself about a server that does not answer, and when it is back."""
+    return {
+        "away": text("server.away"),
+        "asks": text("server.asks"),
+        "saved": text("server.saved"),
+        "moment": text("server.moment"),
+        "address": text("server.address"),
+        "lost": text("server.lost"),
+        "back": text("server.back"),
+        "back_more": text("server.back_more"),
+        "slow": text("server.slow"),
+        "slow_more": text("server.slow_more"),
+        "renewed": text("server.renewed"),
+        "renewed_more": text("server.renewed_more"),
+        "close": text("notice.close"),
+    }

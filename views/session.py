@@ -15,6 +15,7 @@ from engine.sources.saved import SavedRuns
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 from views import actions, beating, beginning, bringing_back, links, practising, side_runs, studying
+from views.asked import Heard
 from views.choices import Choices
 from views.drafts import Branch, Draft, Restart
 from views.examples import DOC_EXAMPLE, EXAMPLES, Example
@@ -27,7 +28,8 @@ from views.share import Share
 from views.text import LANGUAGES, Text, best_language, quoted
 
 PLAYGROUND, LEARN, ALLOCATOR, BEAT = "playground", "learn", "allocator", "beat"
-_DESKS, _HERE, _LANGUAGE, _EXAMPLE = "desks", "desk", "language", "example"
+INSPECT = "inspect"
+_DESKS, _HERE, _HEARD, _LANGUAGE, _EXAMPLE = "desks", "desk", "heard", "language", "example"
 
 
 def enter(desk: str) -> None:
@@ -196,8 +198,26 @@ def lesson_run() -> Run | None:
 
 
 def note(piece: str, what: str) -> None:
-    """A callback's only work: remember what a component sent until `settle` does it."""
-    choices().asked[what] = st.session_state[piece][what]
+    """A callback's only work: remember what a component sent until `settle` does it, each once."""
+    here = st.session_state.get(_HERE, PLAYGROUND)
+    for wish in _heard().read(what, st.session_state[piece][what]):
+        desk = wish.desk if wish.desk in _desks() else here
+        if wish.what in FROM_BROWSERS or (desk == INSPECT and wish.what in BY_PAGE):
+            choices(desk).asked.add(wish)
+
+
+def answered() -> tuple[int, str, str]:
+    """For each payload: the number up to which the browser's wishes are done, and by whom (the
+    session, the desk). One that lies on the desk of another page is done when that is opened."""
+    chosen = choices()
+    first = chosen.asked.first_number
+    number = _heard().number if first is None else first - 1
+    return number, chosen.share.name, st.session_state.get(_HERE, PLAYGROUND)
+
+
+def _heard() -> Heard:
+    heard: Heard = st.session_state.setdefault(_HEARD, Heard())
+    return heard
 
 
 def settle() -> bool:
@@ -207,10 +227,8 @@ def settle() -> bool:
     once something was taken from the list, it is done to the end.
     """
     chosen, changed = choices(), False
-    while chosen.asked:
-        begun = run()
-        what = next(iter(chosen.asked))
-        sent = chosen.asked.pop(what)
+    while (wish := chosen.asked.next(but=BY_PAGE)) is not None:
+        begun, what, sent = run(), wish.what, wish.sent
         try:
             if what not in actions.HARMLESS and not (begun and begun.is_coming_back):
                 chosen.pursuit = None
@@ -222,9 +240,10 @@ def settle() -> bool:
             chosen.refused = refused if has_way_out else None
             chosen.say("error", error.sentence)
             changed = True
-    return changed
+    return changed or bool(chosen.asked)
 
 
+BY_PAGE = ("uploaded", "example_wanted")  # done by the page of files, when all of it is drawn
 ACTIONS: dict[str, actions.Action] = {
     **actions.ACTIONS,
     **side_runs.ACTIONS,
@@ -233,6 +252,7 @@ ACTIONS: dict[str, actions.Action] = {
     **beating.ACTIONS,
     **beginning.ACTIONS,
 }
+FROM_BROWSERS = ACTIONS.keys() - {"applied", "branched"}  # those are asked for by `ask` alone
 
 
 # What the page's own controls ask for -----------------------------------------------------------

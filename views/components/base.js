@@ -5,13 +5,17 @@
 const PATIENCE_MS = 100; // where the transport has nothing new, and is not called
 const stageOf = () => kept("stage", () => ({ parts: new Map(), ends: new Map(), measures: [], timer: 0, mounted: new Map(), newer: new Map() }));
 function together(sent, { place, present, sheets }) {
-  const given = JSON.parse(new TextDecoder().decode(sent.data)), [key, number] = given.drawn, { parentElement } = sent;
+  const given = JSON.parse(new TextDecoder().decode(sent.data)), [key, number, answered, session, desk] = given.drawn, { parentElement } = sent;
+  if (isAnother(session)) return;
   if (!parentElement.adoptedStyleSheets.length) parentElement.adoptedStyleSheets = sheets;
-  const stage = stageOf(), root = parentElement.querySelector(".root");
+  const stage = stageOf(), root = parentElement.querySelector(".root"), send = sent.setTriggerValue;
+  asking.parts.set(key, { root, send }); hearAnswer(key, answered);
+  sent = { ...sent, setTriggerValue: (what, value) => ask(key, desk, what, value) };
   // Once mounted, a part gets its new data with the transport's. Where Streamlit comes back with the old, the new counts.
   const draw = () => {
     const newer = stage.newer.get(key), data = newer?.number > number ? newer.data : given;
-    attr(root, "data-still", stage.still); stage.ends.set(root, present({ ...sent, data }));
+    attr(root, "data-still", stage.still);
+    if (!isWithheld(root, data)) stage.ends.set(root, present({ ...sent, data }));
   };
   const measure = () => stage.measures.splice(0).forEach((each) => each());
   const flush = () => { clearTimeout(stage.timer); stage.timer = 0; const parts = [...stage.parts.values()]; stage.parts.clear(); parts.forEach((each) => each()); };
@@ -26,8 +30,17 @@ function together(sent, { place, present, sheets }) {
   }
   return () => {
     stage.ends.get(root)?.(); stage.ends.delete(root); stage.parts.delete(root);
-    if (stage.mounted.get(key)?.root === root) stage.mounted.delete(key);
+    for (const known of [stage.mounted, asking.parts]) if (known.get(key)?.root === root) known.delete(key);
   };
+}
+// A part that a lesson keeps back: one sentence in its place, or nothing at all (piece.py withholding).
+function isWithheld(root, { withheld, title }) {
+  const cover = root.querySelector(":scope > .cover");
+  root.hidden = withheld === ""; attr(root, "data-withheld", Boolean(withheld));
+  if (!withheld) { cover?.remove(); return withheld === ""; }
+  const shown = cover ?? root.appendChild(el("div", "cover"));
+  say(part(shown, "name", "h2"), title); say(part(shown, "quiet", "span"), withheld);
+  return true;
 }
 function bring(stage, parts, number) {
   for (const [key, data] of Object.entries(parts)) {

@@ -3,5 +3,11 @@ const sheet = (style) => { const made = new CSSStyleSheet(); made.replaceSync(st
 const shared = sheet(STYLES.base), opened = {};
 const open = (name) => opened[name] ??= { place: PARTS[name].place, present: PARTS[name].make(), sheets: [shared, sheet(STYLES[name])] };
 kept(VERSION, () => Promise.withResolvers()).resolve((name) => { const part = open(name); return (args) => together(args, part); });
-// Of the whole page: a part inherits it, and with it the shapes of letters and where a line may end.
-export default ({ data }) => { document.documentElement.lang = data; };
+const page = kept("page-sheets", () => { const one = new CSSStyleSheet(); document.adoptedStyleSheets.push(one); return one; });
+page.replaceSync(STYLES.page);
+// Of the whole page: its language, which a part inherits, and with it the shapes of letters and where a line may end.
+export default ({ data }) => {
+  const { language, words, drawn: [key, , answered, session] } = JSON.parse(new TextDecoder().decode(data));
+  if (isAnother(session)) return;
+  document.documentElement.lang = language; hearAnswer(key, answered); watchServer(words);
+};

@@ -12,7 +12,7 @@ import hashlib
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 import streamlit as st
 
+from views import session
 from views.theme import css_variables
 
 FOLDER = Path(__file__).parent
@@ -73,19 +74,21 @@ ALONE = (
 LAST = "transport"  # of the stage, in the order of a page
 NARROW = ("readiness", "until")  # no wider than what stands in them
 CARRIER = "parts"
+OF_ALL = ("base.js", "asking.js", "away.js")
 
 
 def _script() -> str:
     """All parts in one module, each in a function of its own that runs once it is asked for."""
     styles = {name: _read(f"{name}.css") for name in NAMES}
     styles["base"] = css_variables() + _read("base.css")
+    styles["page"] = css_variables() + _read("away.css")
     made = (
         f"{json.dumps(name)}: {{ place: {json.dumps(_place(name))}, make: () => {{\n"
         f"{_read(f'{name}.js')}\nreturn present; }} }},"
         for name in NAMES
     )
     parts = ("const PARTS = {", *made, "};", f"const STYLES = {json.dumps(styles)};")
-    return "\n".join((_read("base.js"), *parts, _read("parts.js")))
+    return "\n".join((*map(_read, OF_ALL), *parts, _read("parts.js")))
 
 
 def _place(name: str) -> str:
@@ -114,12 +117,15 @@ PIECES = {name: _register(name) for name in NAMES}
 _CARRIER = st.components.v2.component(f"pagewalk_{CARRIER}", js=_KNOWN_AS + SCRIPT)
 
 
-def carry(tag: str) -> None:
-    """Send the scripts and styles of all parts, and the language's tag, by which a browser breaks lines.
+def carry(tag: str, words: dict[str, str]) -> None:
+    """Send the scripts and styles of all parts, the language's tag, by which a browser breaks lines,
+    and what it says while the server does not answer.
 
     Once on a page, outside of every fragment.
     """
-    _CARRIER(key=CARRIER, data=tag, width="content", height="content")
+    drawn = (CARRIER, next(_NUMBERS), *session.answered())
+    data = msgspec.json.encode({"drawn": drawn, "language": tag, "words": words})
+    _CARRIER(key=CARRIER, data=data, width="content", height="content")
 
 
 # Of two drawings of a part the one with the higher number is newer, also across a restart.
@@ -135,6 +141,7 @@ class Gathered:
 
 
 _GATHERED: ContextVar[Gathered | None] = ContextVar("gathered", default=None)
+_WITHHELD: ContextVar[Mapping[str, dict[str, Any]] | None] = ContextVar("withheld", default=None)
 
 
 @contextmanager
@@ -149,6 +156,17 @@ def gathering(*, sends: bool) -> Iterator[Gathered]:
         _GATHERED.reset(token)
 
 
+@contextmanager
+def withholding(withheld: Mapping[str, dict[str, Any]]) -> Iterator[None]:
+    """What is drawn inside under these keys stays on the server: the browser gets `withheld`, a sentence
+    (empty: not even its place is seen), and the part's `title` over it."""
+    kept = _WITHHELD.set(withheld)
+    try:
+        yield
+    finally:
+        _WITHHELD.reset(kept)
+
+
 def within(parts: dict[str, bytes]) -> dict[str, msgspec.Raw]:
     """What was gathered, as it stands in the payload of another part."""
     return {key: msgspec.Raw(encoded) for key, encoded in parts.items()}
@@ -161,14 +179,17 @@ def piece(
 
     `on_change` holds the callbacks `on_<what>_change` of what it may send.
     """
+    payload = (_WITHHELD.get() or {}).get(key or name, payload)
     gathered = _GATHERED.get()
     if gathered is not None:
         gathered.parts[key or name] = msgspec.json.encode(payload)
         if not gathered.sends:
             return
     width = "content" if name in NARROW else "stretch"
-    drawn = {"drawn": (key or name, next(_NUMBERS)), **payload}
-    data = msgspec.json.encode(drawn)  # of a dict, Streamlit asks pandas about each value
+    assert "drawn" not in payload, name
+    drawn = (key or name, next(_NUMBERS), *session.answered())
+    # Of a dict, Streamlit asks pandas about each value.
+    data = msgspec.json.encode({"drawn": drawn, **payload})
     PIECES[name](key=key or name, data=data, width=width, height="content", **on_change)
 
 

@@ -1,6 +1,5 @@
 // The player: goal, what is under way, whether it plays. It outlives a mount, so that no press is lost with one.
 const player = kept("time", () => ({ root: null, goal: null, underWay: null, sequence: 0, dirty: false, playing: false, stopAt: null }));
-const MAX_TRIES = 4;
 const BETWEEN_MOUNTS_MS = 2000; // what is pressed then still counts
 const ICONS = {
   first: "M6 5h2v14H6zM20 5v14L10 12z", step_back: "M12 5v14L3 12zM21 5v14l-9-7z", back: "M16 5v14L6 12z", play: "M7 4v16l13-8z",
@@ -11,10 +10,6 @@ const OWN_ARROWS = "[role=radio], [role=tab], [role=slider], [role=option], [rol
 const OWN_SPACE = "button, a[href], summary, [role=button], [role=checkbox], [role=radio], [role=switch], [role=option], input:not([type=range])";
 
 function present({ data, parentElement, setTriggerValue }) {
-  // Another session on the same page: the server was away for too long. Streamlit gave it the address that the page was
-  // opened with; the one that stands there now names the run.
-  if (player.session !== undefined && player.session !== data.session) { player.session = undefined; location.reload(); return; }
-  player.session = data.session;
   const root = parentElement.querySelector(".root");
   const isNew = player.root !== root;
   if (isNew) mount(player, root);
@@ -25,7 +20,7 @@ function present({ data, parentElement, setTriggerValue }) {
   if (player.run !== data.run) {
     if (player.run !== undefined) release();
     if (player.dirty) player.send({ ...player.goal, sequence: player.sequence, run: player.run }); // where the run that is left shall stand
-    stop(player); clearTimeout(player.lost); Object.assign(player, { goal: null, underWay: null, dirty: false, run: data.run, interventions: data.num_interventions }); player.jump.value = "";
+    stop(player); Object.assign(player, { goal: null, underWay: null, dirty: false, run: data.run, interventions: data.num_interventions }); player.jump.value = "";
   }
   if (player.interventions !== undefined && data.num_interventions > player.interventions) { stop(player); player.dirty = false; }
   player.interventions = data.num_interventions;
@@ -35,7 +30,7 @@ function present({ data, parentElement, setTriggerValue }) {
   const write = () => { if (player.root === root && player.data.address) address(player, player.data.address); };
   afterPicture(write);
   clearTimeout(player.later); player.later = setTimeout(write, REWRITTEN_MS);
-  return () => { if (player.root === root) { stop(player); clearTimeout(player.lost); player.root = null; player.gone = performance.now(); } };
+  return () => { if (player.root === root) { stop(player); player.root = null; player.gone = performance.now(); } };
 }
 
 // Where the presses so far say the cursor ends. A step beyond what has run has no position yet, so
@@ -76,21 +71,10 @@ function flush(player) {
   if (player.underWay || !player.dirty || !player.root) return; // without a root, the next mount sends it
   player.dirty = false; player.underWay = player.sequence = Math.max(player.sequence + 1, Date.now());
   player.send({ ...player.goal, sequence: player.underWay, run: player.data.run });
-  expect(player, 0);
-}
-// A picture can get lost where the page around it is drawn anew (Streamlit 1.67). A target is absolute, so
-// to ask again changes nothing but that: after 2, 4, 8, .. seconds, for a minute.
-function expect(player, tries) {
-  clearTimeout(player.lost);
-  player.lost = setTimeout(() => {
-    if (tries === MAX_TRIES) { Object.assign(player, { underWay: null, goal: null, dirty: false }); stop(player); picture(player.root, player); return; }
-    player.dirty = false; player.send({ ...player.goal, sequence: player.underWay, run: player.data.run });
-    expect(player, tries + 1);
-  }, 2000 * 2 ** tries);
 }
 function settle(player) {
   if (player.underWay === null || player.data.sequence < player.underWay) return;
-  player.underWay = null; clearTimeout(player.lost);
+  player.underWay = null;
   if (player.dirty) flush(player); else { player.goal = null; if (player.playing) schedule(player); }
 }
 function schedule(player) { clearTimeout(player.timer); player.timer = setTimeout(() => tick(player), Number(player.speed.value)); }
@@ -286,6 +270,14 @@ function revisit(player, moment) {
   if (step > ends.length) return false;
   return go(player, { position: (step ? ends[step - 1] : 0) + sub });
 }
+// A link without a page (`/?example=..`) is turned to its page, which leaves an entry behind: Back goes on past it.
+const STAYED_MS = 400;
+const isDoor = () => location.pathname.endsWith("/") && [...SOURCES, "step"].some((name) => new URL(location.href).searchParams.has(name));
+window.addEventListener("popstate", (e) => {
+  if (!isDoor()) return;
+  e.stopImmediatePropagation(); history.back();
+  setTimeout(() => { if (isDoor()) history.forward(); }, STAYED_MS); // there was nothing before it
+}, { signal: renewed("door"), capture: true });
 // Whoever has chosen something goes on with the keys: what was chosen with keeps them no longer.
 document.addEventListener("click", (e) => { if (e.detail > 0 && e.target.closest?.("[role=radiogroup], [data-testid=stButtonGroup]")) setTimeout(release); }, { signal: renewed("release") });
 // Whether the pointer or the Tab key gave the focus: a ring around all of the page is for the keyboard alone (theme.py).
