@@ -114,31 +114,6 @@ def test_available_is_what_vllm_asks_for_less_weights_and_rest():
     assert sizing.blocks_per_request == 8_192
 
 
-def test_a_hybrid_model_deals_its_layers_to_groups_of_the_smaller_kind():
-    sizing = sized(model="google/gemma-3-1b-it", gpu="24")
-    assert sizing.plan.group_size == 4
-    assert [len(group) for group in sizing.plan.groups] == [4, 4, 4, 4, 3, 3, 4]
-    assert sizing.plan.page_size_bytes == 2 * 16 * 1 * 256 * 2
-    assert sizing.num_blocks == sizing.available_bytes // 16_384 // 4
-    assert sizing.num_tokens == sizing.num_blocks // 7 * 16
-    # six sliding groups reach back 511 tokens from 8192 of a step; one full group keeps 32768
-    assert sizing.blocks_per_request == 2_048 + 6 * (544 + 1)
-
-
-def test_alternating_layers_make_two_groups():
-    for name, window in (("google/gemma-2-9b-it", 4096), ("openai/gpt-oss-20b", 128)):
-        model = read_config(MODELS[name], TEXT)
-        assert model.kinds[:4] == ("sliding", "full", "sliding", "full")
-        assert model.window == window
-        assert len(sized(model=name, max_len="4096").plan.groups) == 2
-
-
-def test_a_model_of_sliding_layers_alone_has_one_group():
-    sizing = sized(model="mistralai/Mistral-7B-Instruct-v0.1")
-    assert len(sizing.plan.groups) == 1
-    assert sizing.blocks_per_request == (4_095 + 8_192 + 15) // 16 + 1
-
-
 def test_a_window_that_is_switched_off_is_none():
     model = read_config({**SMALL, "sliding_window": 32, "use_sliding_window": False}, TEXT)
     assert model.kinds == ("full", "full")
@@ -160,6 +135,10 @@ def test_the_language_part_of_a_model_that_sees_is_read_with_its_defaults():
     assert model.kinds.count("full") == 5
     assert model.max_positions == 131_072
     assert count_parameters(model.values).total == 3_880_263_168  # gemma-3-4b without its eyes
+
+
+def test_a_list_of_full_attention_alone_is_no_state():
+    assert read_config({**SMALL, "attn_type_list": [1, 1]}, TEXT).kinds == ("full", "full")
 
 
 def test_layers_that_read_the_cache_of_others_have_none():
@@ -194,7 +173,14 @@ def test_mla_keeps_one_latent_and_its_weights_are_typed():
         ({"num_key_value_heads": -2}, "num_key_value_heads=-2"),
         ({"hidden_size": 65}, "not a multiple"),
         ({"mamba_d_state": 16}, "mamba_d_state"),
-        ({"layer_types": ["linear_attention", "full_attention"]}, "linear_attention"),
+        (
+            {"layer_types": ["linear_attention", "full_attention"]},
+            "(layer_types: linear_attention)",
+        ),
+        ({"layer_types": ["new_attention", "full_attention"]}, "of type new_attention"),
+        ({"attn_type_list": [0, 1]}, "state of fixed size (attn_type_list)"),
+        ({"conv_L_cache": 3}, "state of fixed size (conv_L_cache)"),
+        ({"hybrid_layer_pattern": [0, 1]}, "hybrid_layer_pattern"),
         ({"layer_types": ["full_attention"]}, "lists 1 layers"),
         ({"layer_types": 7}, "lists 0 layers"),
         ({"layer_types": ["sliding_attention", "full_attention"]}, "sliding_window is missing"),

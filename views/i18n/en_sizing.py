@@ -9,7 +9,7 @@ MESSAGES: dict[str, str] = {
     "sizing_error.missing": "{key} is missing in this config.json: without it the page cannot be sized.",
     "sizing_error.number": "{key}={given} in this config.json is not a whole number in its range.",
     "sizing_error.head_dim": "head_dim is missing in this config.json, and hidden_size={hidden} is not a multiple of num_attention_heads={heads}.",
-    "sizing_error.state": "This model has layers that keep a state of fixed size ({key}), as Mamba or linear attention do: missing are the shapes of their state tensors, which only the model's code knows.",
+    "sizing_error.state": "This model has layers that keep a state of fixed size ({key}), as Mamba or linear attention do. Such a layer has no KV blocks, and vLLM makes a block of the other layers as large as its state. The shapes of that state are known to the model's code alone, so nothing is computed here.",
     "sizing_error.unequal": "The layers of this model keep different amounts of a token ({key}): missing is the size of each layer's page, which only the model's code knows.",
     "sizing_error.encoder": "This model has an encoder and a decoder: missing is the length of the encoder's output, which cross attention keeps in blocks.",
     "sizing_error.layer_types": "layer_types lists {n} layers, but num_hidden_layers={layers}.",

@@ -56,9 +56,24 @@ STATE_KEYS = (
     "linear_conv_kernel_dim",
     "layers_block_type",
     "attn_layer_period",
+    "block_types",
+    "conv_L_cache",
+    "lru_width",
+    "layer_group_size",
 )
-# Keys of models whose layers keep blocks of several sizes.
-UNEQUAL_KEYS = ("global_head_dim", "index_topk", "block_configs", "attn_config")
+STATE_KINDS = ("linear_attention", "mamba", "mamba2", "conv", "recurrent")  # in layer_types
+# Keys of models whose layers keep blocks of several sizes, or share them.
+UNEQUAL_KEYS = (
+    "global_head_dim",
+    "index_topk",
+    "block_configs",
+    "attn_config",
+    "hybrid_layer_pattern",
+    "swa_head_dim",
+    "use_cla",
+)
+# Minimax: a number a layer, 1 with keys and values, 0 with a state (linear attention).
+TYPE_LIST = "attn_type_list"
 
 
 @dataclass(frozen=True)
@@ -150,6 +165,9 @@ def _refuse_unknown_caches(values: Mapping[str, Any], text: Text) -> None:
     for key in STATE_KEYS:
         if values.get(key):
             raise ConfigError(text("sizing_error.state", key=key))
+    types = values.get(TYPE_LIST)
+    if isinstance(types, list) and any(type_ != 1 for type_ in types):
+        raise ConfigError(text("sizing_error.state", key=TYPE_LIST))
     for key in UNEQUAL_KEYS:
         if values.get(key):
             raise ConfigError(text("sizing_error.unequal", key=key))
@@ -209,6 +227,8 @@ def _listed_kinds(listed: Any, num_layers: int, text: Text) -> tuple[str, ...]:
         n = len(listed) if isinstance(listed, list) else 0
         raise ConfigError(text("sizing_error.layer_types", n=n, layers=num_layers))
     for kind in listed:
+        if kind in STATE_KINDS:
+            raise ConfigError(text("sizing_error.state", key=f"layer_types: {kind}"))
         if not isinstance(kind, str) or kind not in KINDS:
             raise ConfigError(text("sizing_error.kind", kind=str(kind)[:60]))
     return tuple(KINDS[kind] for kind in listed)

@@ -9,7 +9,7 @@ MESSAGES: dict[str, str] = {
     "sizing_error.missing": "这份 config.json 缺少 {key}：没有它就算不出页的大小。",
     "sizing_error.number": "这份 config.json 中的 {key}={given} 不是范围内的整数。",
     "sizing_error.head_dim": "这份 config.json 缺少 head_dim，而 hidden_size={hidden} 不是 num_attention_heads={heads} 的整数倍。",
-    "sizing_error.state": "这个模型有保存固定大小状态的层 ({key})，如 Mamba 或线性注意力：缺少其状态张量的形状，只有模型代码才知道。",
+    "sizing_error.state": "这个模型有一些层保存固定大小的状态（{key}），如 Mamba 或线性注意力。这样的层没有 KV 块，vLLM 会把其他层的块做得与它的状态一样大。状态的形状只有模型的代码知道，所以这里不作计算。",
     "sizing_error.unequal": "这个模型各层为一个 token 保存的量不同 ({key})：缺少每层的页大小，只有模型代码才知道。",
     "sizing_error.encoder": "这个模型有编码器和解码器：缺少编码器输出的长度，交叉注意力把它保存在块中。",
     "sizing_error.layer_types": "layer_types 列出 {n} 层，但 num_hidden_layers={layers}。",
