@@ -1,7 +1,8 @@
 // What a viewer asks for arrives once, and in order (views/asked.py). Each has a number; a letter carries all that is open,
 // a payload says how far the server has answered (`drawn`), and what stays unanswered is sent again.
-const asking = kept("asking", () => ({ page: `${Date.now()}-${Math.random()}`, number: 0, open: [], parts: new Map(), posts: [], isPosting: false, timer: 0, sentAt: 0, tries: 0 }));
-const LOOK_MS = 200, IDLE_MS = 600, BUSY_MS = 5000, LONGEST_MS = 20000; // a server that works is asked again late, one that rests early
+const asking = kept("asking", () => ({ page: `${Date.now()}-${Math.random()}`, number: 0, open: [], parts: new Map(), posts: [], isPosting: false, timer: 0, sentAt: 0, tries: 0, usual: 0 }));
+// A server that works is asked again late; one that rests early, but not before three times what an answer usually takes.
+const LOOK_MS = 200, IDLE_MS = 600, BUSY_MS = 5000, LONGEST_MS = 20000;
 const PLAIN = ["looked", "uploaded"]; // a clock, and a file that is too large to be sent twice: their parts wait for them on their own
 const NEWEST = ["target"]; // takes the place of an older one
 const TIME = "transport"; // its payload is a picture of all that was done
@@ -34,7 +35,7 @@ function lookAfter() {
   clearTimeout(asking.timer); asking.timer = 0;
   if (!asking.open.length) return;
   asking.timer = setTimeout(() => {
-    const waited = performance.now() - asking.sentAt, most = (appState("testScriptState") === "notRunning" ? IDLE_MS : BUSY_MS) * 2 ** asking.tries;
+    const waited = performance.now() - asking.sentAt, most = (appState("testScriptState") === "notRunning" ? Math.max(IDLE_MS, 3 * asking.usual) : BUSY_MS) * 2 ** asking.tries;
     const through = appState("testConnectionState") === "CONNECTED" && waited > Math.min(most, LONGEST_MS) ? carrier() : null;
     if (through) { asking.tries += 1; deliver(...through); } else lookAfter();
   }, LOOK_MS);
@@ -48,7 +49,9 @@ function carrier() {
 // A payload of the part that was asked, or of the transport, answers. That of another one does only where both are gone.
 function hearAnswer(key, answered) {
   const counts = (one) => key === TIME || key === one.key || !(asking.parts.has(one.key) || asking.parts.has(TIME));
+  const [oldest] = asking.open;
   asking.open = asking.open.filter((one) => one.number > answered || !counts(one));
+  if (oldest && oldest !== asking.open[0]) asking.usual = (asking.usual + performance.now() - oldest.at) / 2;
 }
 // Another session on the same page: the server was away for too long. Streamlit gave it the address that the page was
 // opened with; the one that stands there now names the run.
