@@ -58,6 +58,11 @@ def too_many(given: Value, answer: Value) -> bool:
     return _are_numbers(given, answer) and given > answer
 
 
+def as_a_share(given: Value, answer: Value) -> bool:
+    """A share from 0 to 1 where per cent are asked for."""
+    return _are_numbers(given, answer) and 0 < given <= 1 and abs(100 * given - answer) <= 1
+
+
 MISCONCEPTIONS: dict[str, Callable[[Value, Value], bool]] = {
     name: function
     for name, function in list(globals().items())

@@ -16,6 +16,8 @@ from lessons.errors import LessonError
 FILE_NAME = "lesson.toml"
 PARTS = ("A", "B", "C", "D", "E")
 LENSES = ("tree", "batch", "timeline", "why", "block")
+# Of the stage; `story` is the list of what happened in the step.
+Part = Literal["requests", "lens", "pool", "queue", "tables", "story"]
 REPOSITORIES = {
     "vllm": "vllm-project/vllm",
     "vllm-ascend": "vllm-project/vllm-ascend",
@@ -24,6 +26,12 @@ REPOSITORIES = {
     "mini-sglang": "sgl-project/mini-sglang",
     "kvcached": "ovg-project/kvcached",
     "gpustack": "gpustack/gpustack",
+    "llama.cpp": "ggml-org/llama.cpp",
+    "flash-attention": "Dao-AILab/flash-attention",
+    "vllmini": "MDK8888/vllmini",
+    "home-generative-agent": "goruck/home-generative-agent",
+    "lore-weave": "letuhao/lore-weave",
+    "text-generation-inference": "huggingface/text-generation-inference",
 }
 
 # {check = NAME, scenario = NAME, equals = VALUE, and the check's own arguments}
@@ -85,6 +93,14 @@ class Scenario(Table, frozen=True, kw_only=True):
     max_steps: int | None = None  # None: to the end, or until nothing can move
 
 
+class Bar(Table, frozen=True, kw_only=True):
+    """A row that is filled in part; both numbers are names of values."""
+
+    label: str
+    part: str
+    whole: str
+
+
 class Chunk(Table, frozen=True, kw_only=True):
     """One text and the moment that it is about. The reader gets from one to the next by a key."""
 
@@ -95,6 +111,8 @@ class Chunk(Table, frozen=True, kw_only=True):
     select: dict[str, Any] = {}  # block, hash_of, request, or request with token
     lens: Literal["tree", "batch", "timeline", "why", "block"] | None = None
     predict: str | None = None  # asked when the text has been read
+    hides: tuple[Part, ...] = ()  # parts of the stage that are not there yet
+    bars: tuple[Bar, ...] = ()  # a picture under the text
 
 
 class Wrong(Table, frozen=True, kw_only=True):
@@ -115,6 +133,7 @@ class Prediction(Table, frozen=True, kw_only=True):
     options: dict[str, Any] = {}  # choice: name -> the value that the check gives for it
     among: Call | None = None  # order: the blocks to be arranged; None: clicked in the pool
     reveal: str | None = None  # the place to which the stage plays; None: the next chunk's
+    covers: tuple[Part, ...] = ()  # parts of the stage that would answer it
     wrong: tuple[Wrong, ...] = ()
 
 

@@ -84,6 +84,9 @@ def _check_chunk(lesson: Lesson, chunk: Chunk, where: str) -> None:
             raise LessonError(f"{where}.{name}: {problem}")
     if chunk.predict is not None:
         _known(chunk.predict, lesson.predictions, f"{where}.predict")
+    for bar in chunk.bars:
+        for value in (bar.part, bar.whole):
+            _known(value, lesson.values, f"{where}.bars ({bar.label})")
     if not chunk.select:
         return
     if set(chunk.select) not in SELECTABLE:
@@ -107,6 +110,17 @@ def _check_predictions(lesson: Lesson, place: str) -> None:
         if name not in asked:
             raise LessonError(f'{where}: no chunk asks it: write predict = "{name}" in one')
         _check_prediction(lesson, name, prediction, where)
+        _check_clickable(lesson, name, where)
+
+
+def _check_clickable(lesson: Lesson, name: str, where: str) -> None:
+    """Whoever shall click a block must see the pool."""
+    prediction = lesson.predictions[name]
+    if prediction.kind not in ("block", "order") or prediction.among is not None:
+        return
+    chunk = next(each for each in lesson.chunks if each.predict == name)
+    if "pool" in (*prediction.covers, *chunk.hides):
+        raise LessonError(f"{where}: it is answered in the pool, which must be seen meanwhile")
 
 
 def _check_prediction(lesson: Lesson, name: str, prediction: Prediction, where: str) -> None:

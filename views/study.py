@@ -126,6 +126,11 @@ class Study:
         return self.is_open and self.prediction is not None and self.prediction.kind != "number"
 
     @property
+    def asks_in_pool(self) -> bool:
+        """Whether the answer is clicked in the pool."""
+        return self.asks_for_blocks and not self.options
+
+    @property
     def options(self) -> tuple[Any, ...]:
         """Names of a choice, or blocks to be put in order; none where they are clicked."""
         assert self.question is not None

@@ -106,6 +106,9 @@ CASES = [
     ("too_few", 4, 4, False),
     ("too_many", 5, 4, True),
     ("too_many", 4, 4, False),
+    ("as_a_share", 0.74, 74.02, True),
+    ("as_a_share", 74, 74.02, False),
+    ("as_a_share", 0, 0.5, False),
 ]
 
 

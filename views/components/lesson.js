@@ -18,6 +18,7 @@ function present({ data, parentElement, setTriggerValue }) {
   const body = part(root, "body");
   if (root.dataset.page !== data.page) { body.scrollTop = 0; root.dataset.page = data.page; }
   paragraphs(part(body, "text"), data.text);
+  bars(part(body, "bars", "ul"), data.bars);
   verdict(part(body, "verdict", "section"), data.verdict);
   card(part(body, "card", "section"), data, setTriggerValue);
   ending(part(body, "ending", "section"), data.ending);
@@ -26,6 +27,18 @@ function present({ data, parentElement, setTriggerValue }) {
   ways(part(root, "ways"), data, setTriggerValue);
   link(root, data, setTriggerValue);
   listen();
+  // The page around follows (theme.py): a text alone takes its width, and on a phone the pool comes to the question.
+  const page = document.documentElement;
+  attr(page, "data-alone", data.is_alone); attr(root, "data-alone", data.is_alone); attr(page, "data-asks", data.asks_in_pool ? "pool" : null);
+  return () => { attr(page, "data-alone", null); attr(page, "data-asks", null); };
+}
+
+function bars(node, list) {
+  node.hidden = !list.length;
+  sync(node, list, () => { const li = el("li"); li.append(el("b"), el("span", "row"), el("span", "quiet")); li.children[1].append(el("i")); return li; }, (li, bar) => {
+    say(li.firstChild, bar.label); say(li.lastChild, bar.words);
+    li.children[1].style.width = `${100 * bar.whole}%`; li.children[1].firstChild.style.width = `${(100 * bar.part) / bar.whole}%`;
+  });
 }
 
 function heading(root, data) {

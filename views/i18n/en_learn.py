@@ -24,6 +24,8 @@ MESSAGES: dict[str, str] = {
     "learn.no_answer": "This run does not hold the answer: {reason}. Skip the question.",
     "learn.not_finite": "{given} is not a number that one can reach: type another one.",
     "learn.nothing_clicked": "No block is clicked yet: click one in the pool.",
+    "learn.covered": "Covered while the question is open: it would answer it.",
+    "learn.bar": "{part:,} of {whole:,} tokens",
     "learn.right": "Right: {answer}",
     "learn.wrong": "You said {given}; it is {answer}",
     "learn.skipped": "Skipped. Watch what the engine does.",

@@ -6,10 +6,12 @@ from typing import Any
 from lessons.changed import changeable
 from views import session, studying
 from views.components.piece import piece
+from views.covering import KEYS
 from views.figures.learning.lesson import (
     Asked,
     Later,
     badges,
+    bars,
     drawn,
     ending,
     lesson_head,
@@ -69,12 +71,15 @@ def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
         "mark_words": {name: text.named("learn_mark", name) for name in MARKS},
         "reach": studying.reach(study),
         "text": [] if study.is_over else drawn(words.filled(here.id, values)),
+        "bars": [] if study.is_over else bars(here, values, text),
         "question": question,
         "verdict": told,
         "badges": badges(loaded, later, words=words, values=values, text=text),
         "ending": ending(loaded, study.answers, text) if study.is_over else None,
         "change": change_form(study, text),
         "next": _next(study, text),
+        "is_alone": not study.is_over and set(here.hides) == set(KEYS),
+        "asks_in_pool": study.asks_in_pool,
         "words": {name: text.named("learn_word", name) for name in WORDS},
     }
 

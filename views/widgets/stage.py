@@ -8,7 +8,8 @@ import streamlit as st
 
 from views import session
 from views.choices import LENSES
-from views.components.piece import gathering, piece, within
+from views.components.piece import gathering, piece, withholding, within
+from views.covering import withheld
 from views.figures.block.block import block
 from views.figures.cache.pool import pool, reset_button
 from views.figures.cache.queue import queue
@@ -53,7 +54,7 @@ def stage(
     places = {**first, "requests": _requests, "pool": _pool, **last}  # as on a phone: theme.py
     text = session.text()
     moment = moment_at(run.trace, session.choices().cursor)
-    with gathering(sends=True) as drawn:
+    with gathering(sends=True) as drawn, withholding(withheld(session.choices().study, text)):
         notices()
         with st.container(key="stage"):
             for place, draw in places.items():
@@ -110,7 +111,8 @@ def _again(run: Run, draws: tuple[Draw, ...]) -> Parts:
 def _drawn(run: Run, draws: tuple[Draw, ...]) -> Parts:
     """Nothing is sent here."""
     moment = moment_at(run.trace, session.choices().cursor)
-    with gathering(sends=False) as drawn:
+    kept_back = withheld(session.choices().study, session.text())
+    with gathering(sends=False) as drawn, withholding(kept_back):
         notices()
         for draw in draws:
             draw(run, moment, session.text())
@@ -152,6 +154,8 @@ def _pool(run: Run, moment: Moment, text: Text) -> None:
     counts = study is None or not study.is_open
     linked("pool", pool(moment, text, reset=reset, counts=counts), moment, "reset")
     shown = queue(moment, text, lit=_lit_blocks(moment), tells_next=not _is_examined())
+    if not counts:
+        shown["count"] = ""
     linked("queue", shown, moment)
     linked("tables", tables(moment, text, lit=_lit_blocks(moment)), moment)
     # Last: nothing moves for it. Always there: a part that goes may stay on the screen (Streamlit 1.67)
@@ -186,7 +190,6 @@ def _time(run: Run, text: Text, parts: Parts) -> None:
         run_id=run.run_id,
     )
     payload["sequence"] = chosen.sequence
-    payload["session"] = chosen.share.name
     played = chosen.study or chosen.practice
     if played is not None and played.motion is not None:
         number, to = played.motion

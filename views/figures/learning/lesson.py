@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from lessons.grading import Grade
 from lessons.library import LoadedLesson
 from lessons.questions import Question, all_questions
-from lessons.schema import Prediction, thread_url
+from lessons.schema import Chunk, Prediction, thread_url
 from lessons.text import Paragraphs, Words
 from views.text import Text
 
@@ -57,6 +57,20 @@ def progress(loaded: LoadedLesson, chunk: int, answers: Mapping[str, Grade | str
             kind = "skipped"
         marks.append(f"{kind} here" if index == chunk else kind)
     return marks
+
+
+def bars(chunk: Chunk, values: Values, text: Text) -> list[dict[str, Any]]:
+    """Rows that are filled in part, all to one scale: widths are shares of the longest."""
+    longest = max((values[bar.whole] for bar in chunk.bars), default=1)
+    return [
+        {
+            "label": bar.label,
+            "part": values[bar.part] / longest,
+            "whole": values[bar.whole] / longest,
+            "words": text("learn.bar", part=values[bar.part], whole=values[bar.whole]),
+        }
+        for bar in chunk.bars
+    ]
 
 
 class Asked(NamedTuple):

@@ -23,6 +23,8 @@ MESSAGES: dict[str, str] = {
     "learn.no_answer": "この実行には答えがありません：{reason}。質問をスキップしてください。",
     "learn.not_finite": "{given} は到達できる数ではありません。別の数を入力してください。",
     "learn.nothing_clicked": "まだブロックが選ばれていません。プールで 1 つクリックしてください。",
+    "learn.covered": "質問に答えるまで隠しています。答えが見えてしまうためです。",
+    "learn.bar": "{whole:,} トークンのうち {part:,}",
     "learn.right": "正解：{answer}",
     "learn.wrong": "あなたの予測：{given}　正解：{answer}",
     "learn.skipped": "スキップしました。エンジンの動きを見てみましょう。",

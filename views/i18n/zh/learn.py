@@ -23,6 +23,8 @@ MESSAGES: dict[str, str] = {
     "learn.no_answer": "这次运行里没有答案：{reason}。请跳过这个问题。",
     "learn.not_finite": "{given} 不是能取到的数：请换一个。",
     "learn.nothing_clicked": "还没有点击块：请在块池中点一个。",
+    "learn.covered": "回答问题之前先盖住：它会泄露答案。",
+    "learn.bar": "{whole:,} 个 token 中的 {part:,} 个",
     "learn.right": "正确：{answer}",
     "learn.wrong": "你的回答是 {given}；正确答案是 {answer}",
     "learn.skipped": "已跳过。看引擎怎么做。",
