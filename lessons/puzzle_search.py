@@ -1,12 +1,25 @@
 """What can be reached in the puzzles of puzzles.py: a search in which the engine scores each try."""
 
 import itertools
+import json
 import random
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from lessons.puzzles import BEST_PATH, Arrangement, Prompt, Puzzle, Score, code_of, puzzles, score
+from lessons.puzzles import (
+    BEST_PATH,
+    Arrangement,
+    Prompt,
+    Puzzle,
+    Rewritten,
+    Score,
+    code_of,
+    puzzles,
+    rewrite,
+    score,
+)
+from lessons.rewriting import words_of
 
 NUM_STARTS = 3  # beside the given one, so that the search does not end on the first hill
 HEADING = "# Written by python -m lessons puzzles: the best arrangement that the search found.\n"
@@ -15,26 +28,46 @@ HEADING = "# Written by python -m lessons puzzles: the best arrangement that the
 class Best(NamedTuple):
     arrangement: Arrangement
     score: Score
+    rewritten: Rewritten = ()
 
 
 def search(puzzle: Puzzle) -> Best:
     """The best that was found, which need not be the best there is.
 
     Prompts of the same make are exchangeable, so an order is one of their kinds. From a few starts
-    the search improves the order and how each kind is put together, until nothing helps.
+    the search improves the order and how each kind is put together, until nothing helps. What says
+    the same is written the same; other ways of writing are not tried.
     """
     chance = random.Random(puzzle.name)
-    given = _Plan.given(puzzle)
+    given, rewritten = _Plan.given(puzzle), alike(puzzle)
     starts = [given, *(given.shuffled(chance) for _ in range(NUM_STARTS))]
-    return max((_climbed(puzzle, plan) for plan in starts), key=lambda best: best.score.rank)
+    found = (_climbed(puzzle, plan, rewritten) for plan in starts)
+    return max(found, key=lambda best: best.score.rank)
+
+
+def alike(puzzle: Puzzle) -> Rewritten:
+    """Every part of the same words written as in the first prompt that has it."""
+    first: dict[tuple[str, ...], str] = {}
+    rewritten: Rewritten = ()
+    for prompt in puzzle.prompts:
+        for part, text in puzzle.texts(prompt).items():
+            written = first.setdefault(tuple(words_of(text)), text)
+            rewritten = rewrite(puzzle, rewritten, id_=prompt.id, part=part, text=written)
+    return rewritten
 
 
 def record_best() -> list[tuple[str, Score]]:
     """Search all puzzles and write what was found."""
     found = [(puzzle, search(puzzle)) for puzzle in puzzles()]
-    lines = [f'{each.name} = "{code_of(each, best.arrangement)}"\n' for each, best in found]
+    codes = {each.name: code_of(each, best.arrangement, best.rewritten) for each, best in found}
+    lines = [f"{name} = {_toml(code)}\n" for name, code in codes.items()]
     BEST_PATH.write_text(HEADING + "".join(lines), encoding="utf-8")
     return [(puzzle.name, best.score) for puzzle, best in found]
+
+
+def _toml(code: str) -> str:
+    """As a basic string, whose escapes are those of JSON."""
+    return json.dumps(code, ensure_ascii=False)
 
 
 class _Plan(NamedTuple):
@@ -83,20 +116,20 @@ def _kind(prompt: Prompt) -> str:
     return f"{' '.join(sorted(prompt.parts))} {len(prompt.output) // 4}"
 
 
-def _climbed(puzzle: Puzzle, plan: _Plan) -> Best:
+def _climbed(puzzle: Puzzle, plan: _Plan, rewritten: Rewritten) -> Best:
     """Up from this plan until no way leads further."""
-    best = _tried(puzzle, plan)
+    best = _tried(puzzle, plan, rewritten)
     while True:
         before = best.score.rank
         for way in range(len(plan.ways())):
             for each in plan.ways()[way]():
-                tried = _tried(puzzle, each)
+                tried = _tried(puzzle, each, rewritten)
                 if tried.score.rank > best.score.rank:
                     plan, best = each, tried
         if best.score.rank == before:
             return best
 
 
-def _tried(puzzle: Puzzle, plan: _Plan) -> Best:
+def _tried(puzzle: Puzzle, plan: _Plan, rewritten: Rewritten) -> Best:
     arrangement = plan.arrangement(puzzle)
-    return Best(arrangement, score(puzzle, arrangement))
+    return Best(arrangement, score(puzzle, arrangement, rewritten), rewritten)

@@ -1,4 +1,4 @@
-"""What a visitor of "Beat the pool" asks for: another puzzle, another arrangement."""
+"""What a visitor of "Beat the pool" asks for: another puzzle, another order, another text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ LENS = "timeline"  # the whole run at once: who waits, who is thrown out, what i
 
 
 def read_link(chosen: Choices, params: Mapping[str, str]) -> None:
-    """Puzzle and arrangement of the address; what is none gets a sentence, and the puzzle as given."""
+    """Puzzle and solution of the address; what is none gets a sentence, and the puzzle as given."""
     beat, text = Beat(), Text(chosen.language)
     names = [str(number) for number in range(1, len(puzzles()) + 1)]
     number, code = params.get("puzzle", names[0]), params.get("arranged")
@@ -26,11 +26,11 @@ def read_link(chosen: Choices, params: Mapping[str, str]) -> None:
     else:
         chosen.say_also(text("beat.no_puzzle", given=quoted(number), last=names[-1]))
     if code is not None and number in names:
-        arrangement = read_code(beat.puzzle, code)
-        if arrangement is None:
+        solution = read_code(beat.puzzle, code)
+        if solution is None:
             chosen.say_also(text("beat.no_arrangement", given=quoted(code)))
         else:
-            beat.arrange(arrangement)
+            beat.solve(solution)
     chosen.beat, chosen.lens = beat, LENS
     show(chosen)
 
@@ -45,7 +45,7 @@ def _revisit(chosen: Choices, begun: Run | None, moment: Any) -> bool:
         read_link(again, {name: given for name, given in names.items() if isinstance(given, str)})
         assert again.beat is not None
         chosen.beat.number = again.beat.number
-        chosen.beat.arrange(again.beat.arrangement)
+        chosen.beat.solve(again.beat.solution)
         step, sub_step = moment.get("step"), moment.get("sub")
         trace = show(chosen).trace
         if isinstance(step, int) and isinstance(sub_step, int):
@@ -54,7 +54,7 @@ def _revisit(chosen: Choices, begun: Run | None, moment: Any) -> bool:
 
 
 def show(chosen: Choices) -> Run:
-    """The run of this arrangement; a new one is seen from its end."""
+    """The run of this solution; a new one is seen from its end."""
     beat = chosen.beat or Beat()
     if chosen.run is None or chosen.run.trace is not beat.trace:
         chosen.run = Run(beat.trace, EngineConfig.from_mapping(beat.trace.header.config))
@@ -64,15 +64,15 @@ def show(chosen: Choices) -> Run:
 
 
 def link(beat: Beat) -> dict[str, str]:
-    """Without the arrangement where it is the one that is given."""
+    """Without the solution where nothing was changed."""
     names = {"puzzle": str(beat.number)}
-    return names if beat.is_given else {**names, "arranged": code_of(beat.puzzle, beat.arrangement)}
+    return names if beat.is_given else {**names, "arranged": code_of(beat.puzzle, *beat.solution)}
 
 
 def _choose(chosen: Choices, _: Run | None, number: Any) -> bool:
     is_there = isinstance(number, int) and 1 <= number <= len(puzzles())
     if chosen.beat is not None and is_there:
-        chosen.beat.number, chosen.selection = number, NOTHING
+        chosen.beat.number, chosen.selection, chosen.beat.refused = number, NOTHING, None
         chosen.notices.clear()
     return False
 
@@ -97,6 +97,17 @@ def _read(puzzle: Puzzle, sent: Any) -> Arrangement | None:
     return arrangement if is_allowed(puzzle, arrangement) else None
 
 
+def _write(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    """A part is written otherwise: prompt, part, text. A part that is not there changes nothing."""
+    if chosen.beat is not None and isinstance(sent, list) and list(map(type, sent)) == [str] * 3:
+        id_, part, text = sent
+        parts = {prompt.id: prompt.parts for prompt in chosen.beat.puzzle.prompts}
+        if part in parts.get(id_, ()):
+            chosen.beat.write(id_, part, text)
+            chosen.notices.clear()
+    return False
+
+
 def _give_up(chosen: Choices, _: Run | None, __: Any) -> bool:
     if chosen.beat is not None:
         chosen.beat.give_up()
@@ -115,4 +126,5 @@ ACTIONS: dict[str, actions.Action] = {
     "best_shown": _give_up,
     "begun_again": _begin_again,
     "revisited": _revisit,
+    "written": _write,
 }

@@ -74,9 +74,28 @@ def test_parts_and_prompts_are_dragged(page, base_url):
 @pytest.mark.parametrize("page", [(390, 844)], indirect=True)
 def test_a_bad_link_gets_a_sentence_and_the_best_known_is_shown_on_a_phone_too(page, base_url):
     open_puzzle(page, base_url, "?puzzle=3&arranged=a0")
-    expect(page.get_by_text("The address asked for the arrangement “a0”")).to_be_visible()
+    expect(page.get_by_text("The address asked for the solution “a0”")).to_be_visible()
     expect(page.get_by_text("2 preemptions (c, e)")).to_be_visible()
     page.get_by_role("button", name="Show the best known").click()
     expect(page.locator(".score")).to_have_attribute("data-solved", "true")
     expect(row(page, "a").locator(".found")).to_have_text("hits 28 of 46")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_part_is_rewritten_refused_with_a_reason_and_taken_back_by_escape(page, base_url):
+    open_puzzle(page, base_url, "?puzzle=4")
+    row(page, "b").get_by_role("button", name="Write the parts of prompt b otherwise").click()
+    field = row(page, "b").get_by_role("textbox", name="map")
+    field.fill("<b>Map")
+    field.press("Enter")
+    expect(row(page, "b").get_by_role("alert")).to_contain_text("must go on asking the same")
+    expect(field).to_have_value("<b>Map")
+    field.press("Escape")
+    expect(row(page, "b").get_by_role("alert")).to_be_hidden()
+    field.fill("MAP: reef N, bay S. ")
+    field.press("Enter")
+    expect(page).to_have_url(re.compile("MAP%3A\\+reef"))
+    expect(row(page, "b").locator("[data-written]")).to_have_text("MAP: reef N, bay S. ")
+    page.reload()
+    expect(row(page, "b").locator("[data-written]")).to_have_text("MAP: reef N, bay S. ")
+    assert violations(page) == []

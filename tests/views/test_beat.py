@@ -86,7 +86,7 @@ def test_the_best_known_is_shown_and_the_given_one_comes_back(chosen, number):
     assert card(chosen)["score"]["rate"] == best_known(chosen.beat.puzzle.name)[1].hit_rate
     again = Choices()
     read_link(again, begun.link)
-    assert again.beat.arrangement == chosen.beat.arrangement
+    assert again.beat.solution == chosen.beat.solution
     do(chosen, "begun_again")
     assert chosen.beat.is_given
 
@@ -112,6 +112,57 @@ def test_back_in_the_browser_is_back_to_the_arrangement_before(chosen):
     assert chosen.beat.is_given
 
 
+def test_a_rewritten_prompt_is_scored_marked_and_stands_in_the_link(chosen):
+    do(chosen, "puzzle", 4)
+    do(chosen, "arranged", sent("map", "system", "question"))
+    assert card(chosen)["score"]["shown"] == "0.0%"
+    begun = do(chosen, "written", ["b", "map", "MAP: reef N, bay S. "])
+    row = card(chosen)["prompts"][1]
+    assert row["found"] == "hits 20 of 47"
+    assert [(part["part"], part["is_written"]) for part in row["parts"]] == [
+        ("map", True),
+        ("system", False),
+        ("question", False),
+    ]
+    assert begun.link["arranged"].endswith('~{"b1":"MAP: reef N, bay S. "}')
+    again = Choices()
+    read_link(again, begun.link)
+    assert again.beat.solution == chosen.beat.solution
+    do(chosen, "arranged", sent("system", "map", "question"))
+    assert card(chosen)["prompts"][1]["parts"][1]["is_written"]  # moving keeps what was written
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+def test_a_text_that_asks_something_else_is_refused_and_stays_in_the_field(chosen, language):
+    do(chosen, "puzzle", 4)
+    do(chosen, "written", ["b", "question", "Which? "])
+    refused = beat_payload(chosen.beat, Text(language))["refused"]
+    assert (refused["id"], refused["part"], refused["typed"]) == ("b", "question", "Which? ")
+    assert "where" in refused["reason"]
+    assert chosen.beat.is_given
+    do(chosen, "written", ["b", "question", "where "])
+    assert card(chosen)["refused"] is None
+    assert not chosen.beat.is_given
+
+
+def test_whoever_writes_better_than_the_search_is_told_so(chosen):
+    do(chosen, "puzzle", 4)
+    do(chosen, "best_shown")
+    assert card(chosen)["score"]["sentence"].endswith("Nothing better is known.")
+    do(chosen, "written", ["a", "question", "Reef"])
+    assert card(chosen)["score"]["sentence"].endswith("the best that the search found.")
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [None, "b", ["b", "map"], ["b", "map", 5], ["z", "map", "x"], ["b", "z", "x"], ["b", [], "x"]],
+)
+def test_a_text_for_a_part_that_is_not_there_changes_nothing(chosen, nonsense):
+    do(chosen, "written", nonsense)
+    assert chosen.beat.is_given
+    assert chosen.beat.refused is None
+
+
 @pytest.mark.parametrize(
     "nonsense",
     [
@@ -130,10 +181,10 @@ def test_an_arrangement_that_leaves_something_out_changes_nothing(chosen, nonsen
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({"puzzle": "9"}, "puzzle “9”; puzzles go from 1 to 3"),
+        ({"puzzle": "9"}, "puzzle “9”; puzzles go from 1 to 4"),
         ({"puzzle": "x" * 500}, "x…”; puzzles go"),
-        ({"puzzle": "2", "arranged": "a012"}, "arrangement “a012”, which is none of this puzzle"),
-        ({"arranged": "\u202e<b>"}, "arrangement “U+202E<b>”"),
+        ({"puzzle": "2", "arranged": "a012"}, "solution “a012”, which is none of this puzzle"),
+        ({"arranged": "\u202e<b>"}, "solution “U+202E<b>”"),
     ],
 )
 def test_a_bad_link_gets_a_sentence_and_the_puzzle_as_it_is_given(params, said):

@@ -1,5 +1,5 @@
-// A puzzle: its score against the aim, and six prompts whose order and parts are moved by clicks, keys or dragging.
-const held = { what: null, focus: null };
+// A puzzle: its score against the aim, and six prompts whose order and parts are moved by clicks, keys or dragging, and rewritten.
+const held = { what: null, focus: null, open: null };
 
 function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root"), { words } = data;
@@ -14,7 +14,7 @@ function present({ data, parentElement, setTriggerValue }) {
   buttons(part(root, "row"), data, setTriggerValue);
   const list = part(root, "prompts", "ol"); attr(list, "aria-label", words.prompts);
   const send = (prompts, focus) => { held.focus = focus; setTriggerValue("arranged", prompts); };
-  sync(list, data.prompts, prompt, (node, each, place) => showPrompt(node, each, place, { data, send }));
+  sync(list, data.prompts, prompt, (node, each, place) => showPrompt(node, each, place, { data, send, write: (...text) => setTriggerValue("written", text), again: { data, parentElement, setTriggerValue } }));
   say(part(root, "move", "p"), words.move);
   link(root, data, setTriggerValue);
   refocus(list);
@@ -35,15 +35,15 @@ function score(node, found, words) {
 }
 
 function prompt() {
-  const node = el("li"), line = el("div", "about"), parts = el("div", "parts");
+  const node = el("li"), line = el("div", "about"), parts = el("div", "parts"), texts = el("div", "texts");
   const name = el("button", "name"), up = actButton("up"), down = actButton("down");
   name.type = "button"; attr(name, "data-select", "request"); say(up, "▲"); say(down, "▼");
-  line.append(name, up, down, el("span", "found"), el("span", "out"), el("span", "quiet comes"), el("span", "quiet answer"));
-  attr(parts, "role", "group"); node.append(line, parts);
+  line.append(name, up, down, el("span", "found"), el("span", "out"), el("span", "quiet comes"), el("span", "quiet answer"), actButton("write"));
+  attr(parts, "role", "group"); texts.hidden = true; node.append(line, parts, texts);
   return node;
 }
 function showPrompt(node, each, place, about) {
-  const { data, send } = about, [line, parts] = node.children, [name, up, down, found, out, comes, answer] = line.children, last = data.prompts.length - 1;
+  const { data, send } = about, [line, parts, texts] = node.children, [name, up, down, found, out, comes, answer, write] = line.children, last = data.prompts.length - 1;
   say(name, each.id); attr(name, "data-request", each.id); say(found, each.found); say(out, each.preempted); out.hidden = !each.preempted; say(comes, each.comes); say(answer, each.answer);
   for (const [button, to, word] of [[up, place - 1, data.words.earlier], [down, place + 1, data.words.later]]) {
     const label = fill(word, { id: each.id }), off = to < 0 || to > last;
@@ -53,13 +53,35 @@ function showPrompt(node, each, place, about) {
   drags(name, { row: place }, node, (from) => { if (from.part === undefined && from.row !== place) send(moved(arranged(data), from.row, place)); });
   attr(parts, "aria-label", fill(data.words.parts, { id: each.id }));
   sync(parts, each.parts, chip, (b, one, at) => showPart(b, one, at, { ...about, each, place }));
+  const refused = data.refused?.id === each.id ? data.refused : null;
+  if (refused) held.open = each.id;
+  const label = fill(data.words.write_hint, { id: each.id });
+  say(write, data.words.write); attr(write, "aria-label", label); attr(write, "title", label); attr(write, "aria-expanded", String(held.open === each.id));
+  write.onclick = (e) => { held.open = held.open === each.id ? null : each.id; present(about.again); if (held.open) texts.querySelector("input")?.focus(); released(e); };
+  showTexts(texts, each, refused, about);
+}
+
+// One field for each part; Enter or leaving it sends the text, Escape takes back what was typed.
+function showTexts(node, each, refused, { data, write }) {
+  node.hidden = held.open !== each.id; if (node.hidden) return;
+  const field = () => { const l = el("label"), i = el("input"); i.type = "text"; i.autocomplete = "off"; i.spellcheck = false; l.append(el("span", "quiet"), i); return l; };
+  sync(part(node, "fields"), each.parts, field, (label, one) => {
+    const [word, input] = label.children, said = refused?.part === one.part ? refused.typed : one.text;
+    say(word, one.word); attr(input, "data-part", one.part); attr(input, "aria-invalid", refused?.part === one.part ? "true" : null); attr(input, "title", one.words);
+    if (input.dataset.for !== `${data.name} ${each.id} ${one.part} ${said}`) { input.dataset.for = `${data.name} ${each.id} ${one.part} ${said}`; input.value = said; }
+    const send = () => { if (input.value !== said) write(each.id, one.part, input.value); };
+    input.onchange = send;
+    input.onkeydown = (e) => { if (e.key === "Escape") { input.value = one.text; if (refused?.part === one.part) write(each.id, one.part, one.text); } if (e.key === "Enter" || e.key === "Escape") e.preventDefault(); if (e.key === "Enter") send(); e.stopPropagation(); };
+  });
+  const complaint = part(node, "complaint", "p"); complaint.hidden = !refused; attr(complaint, "role", "alert"); say(complaint, refused?.reason ?? "");
+  say(part(node, "quiet", "p"), each.room);
 }
 
 function chip() { const b = el("button", "part"); b.type = "button"; b.append(el("span", "hit"), el("span", "rest")); return b; }
 function showPart(b, one, at, { data, send, each, place }) {
   const [hit, rest] = b.children, of = each.parts.length;
-  attr(b, "title", one.word); say(hit, one.text.slice(0, one.num_hit)); say(rest, one.text.slice(one.num_hit)); attr(b, "data-own", one.is_own); attr(b, "data-part", one.part);
-  attr(b, "aria-label", `${fill(data.words.part, { word: one.word, place: at + 1, of, id: each.id })}: ${one.text}`);
+  attr(b, "title", one.word); say(hit, one.text.slice(0, one.num_hit)); say(rest, one.text.slice(one.num_hit)); attr(b, "data-own", one.is_own); attr(b, "data-written", one.is_written); attr(b, "data-part", one.part);
+  attr(b, "aria-label", `${fill(data.words.part, { word: one.word, place: at + 1, of, id: each.id })}${one.is_written ? `, ${data.words.written}` : ""}: ${one.text}`);
   const go = (to, keeps) => {
     const prompts = arranged(data); prompts[place][1] = moved(prompts[place][1], at, (to + of) % of);
     send(prompts, keeps ? { id: each.id, at: `[data-part="${one.part}"]` } : null);

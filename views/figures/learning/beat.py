@@ -2,17 +2,18 @@
 
 from typing import Any
 
-from lessons.puzzles import Arrangement, Puzzle, Score
+from lessons.puzzles import Puzzle, Rewritten, Score, Solution
+from lessons.rewriting import words_of
 from views.text import Text
 
 WORDS = (
     "again", "best", "best_hint", "earlier", "hits", "later", "move", "page", "part", "parts",
-    "prompts", "puzzles", "target",
+    "prompts", "puzzles", "target", "write", "write_hint", "written",
 )  # fmt: skip
 
 
 def beat_card(
-    puzzle: Puzzle, arrangement: Arrangement, text: Text, *, found: Score, best: Score
+    puzzle: Puzzle, solution: Solution, text: Text, *, found: Score, best: Score
 ) -> dict[str, Any]:
     """The score, then a row for each prompt in sending order."""
     return {
@@ -22,8 +23,8 @@ def beat_card(
         "rules": text("beat.rules", target=_percent(puzzle.target)),
         "score": _score(puzzle, found, best, text),
         "prompts": [
-            _row(puzzle, place, found, text, id_=id_, parts=parts)
-            for place, (id_, parts) in enumerate(arrangement)
+            _row(puzzle, place, found, text, id_=id_, parts=parts, rewritten=solution.rewritten)
+            for place, (id_, parts) in enumerate(solution.arrangement)
         ],
         "words": {name: text.named("beat_word", name) for name in WORDS},
     }
@@ -60,7 +61,9 @@ def _verdict(puzzle: Puzzle, found: Score, best: Score, text: Text) -> str:
     if not is_reached:
         missing = _tokens_to(puzzle.target, found) - found.num_hits
         return text.count("beat.missing", missing, target=_percent(puzzle.target))
-    return text("beat.solved_best" if found.num_hits >= best.num_hits else "beat.solved")
+    if found.hit_rate > best.hit_rate:
+        return text("beat.solved_better")
+    return text("beat.solved_best" if found.hit_rate == best.hit_rate else "beat.solved")
 
 
 def _tokens_to(target: float, found: Score) -> int:
@@ -70,13 +73,20 @@ def _tokens_to(target: float, found: Score) -> int:
 
 
 def _row(
-    puzzle: Puzzle, place: int, found: Score, text: Text, *, id_: str, parts: tuple[str, ...]
+    puzzle: Puzzle,
+    place: int,
+    found: Score,
+    text: Text,
+    *,
+    id_: str,
+    parts: tuple[str, ...],
+    rewritten: Rewritten,
 ) -> dict[str, Any]:
-    prompt, hits = puzzle.prompt(id_), found.hits.get(id_, 0)
-    times = found.preempted.count(id_)
-    drawn, left = [], hits
+    prompt, left = puzzle.prompt(id_), found.hits.get(id_, 0)
+    times, texts = found.preempted.count(id_), puzzle.texts(prompt, rewritten)
+    drawn = []
     for part in parts:
-        content = puzzle.text(prompt, part)
+        content, given = texts[part], puzzle.text(prompt, part)
         drawn.append(
             {
                 "part": part,
@@ -84,14 +94,18 @@ def _row(
                 "text": content,
                 "num_hit": max(0, min(left, len(content))),
                 "is_own": part in prompt.own,
+                "is_written": content != given,
+                "words": " ".join(words_of(given)),
             }
         )
         left -= len(content)
+    most = sum(map(len, puzzle.texts(prompt).values()))
     return {
         "id": id_,
         "parts": drawn,
         "comes": text("beat.comes", step=puzzle.arrivals[place]),
         "answer": text.count("beat.answer", len(prompt.output)),
-        "found": text("beat.found", hits=hits, of=found.num_tokens[id_]),
+        "found": text("beat.found", hits=found.hits.get(id_, 0), of=found.num_tokens[id_]),
+        "room": text("beat.room", n=found.num_tokens[id_], most=most),
         "preempted": text.count("beat.preempted_here", times) if times else "",
     }
