@@ -3,6 +3,10 @@
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from engine.trace.codec import encode_trace
+from tests.browser.test_inspect import opened, visit
+from tests.views.trees import run
+
 pytestmark = pytest.mark.browser
 
 IN_SIGHT = """(node) => {
@@ -37,6 +41,27 @@ def test_the_whole_tree_of_the_example_fits_with_its_legend_above_it(page, base_
     assert scroll is not None
     assert legend["y"] + legend["height"] <= scroll["y"]
     assert legend["y"] + legend["height"] < 800
+
+
+def test_four_requests_in_64_blocks_are_seen_whole_in_one_line_each(page, base_url):
+    """Eight blocks that all share and seven of one's own, while everybody runs."""
+    prompts = [([*range(32), *range(100 * i, 100 * i + 29)], {}) for i in range(1, 5)]
+    many = [(prompt, {"output": list(range(7, 19))}) for prompt, _ in prompts]
+    visit(page, base_url)
+    trace = run(many, num_blocks=64)
+    opened(page, encode_trace(trace))
+    page.get_by_placeholder("go to step").fill("4")
+    page.keyboard.press("Enter")
+    tree = page.locator(".root", has=page.get_by_role("heading", name="Prefix tree", exact=True))
+    expect(tree.locator(".chip")).to_have_text(["r0+2", "r1+1", "r2", "r3+3"])
+    expect(tree).to_have_attribute("data-slim", "true")
+    expect(tree.locator(".node[data-kind=fold]")).to_have_count(0)
+    cached = trace.at(trace.after_update(4)).num_used_blocks - 3  # the last blocks are not full
+    expect(tree.locator(".node .block:visible")).to_have_count(cached)
+    assert not tree.locator(".scroll").evaluate(OVERFLOWS)
+    assert not tree.evaluate("(node) => node.scrollHeight > node.clientHeight")
+    expect(tree.locator(".cut:visible")).to_have_count(0)
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 900
 
 
 def test_a_small_tree_has_room_for_its_hashes(page, base_url):

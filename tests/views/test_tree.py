@@ -127,17 +127,24 @@ def test_a_hash_whose_parent_was_forgotten_hangs_behind_the_dashed_parent():
     assert "cached" in found
 
 
-def test_a_long_run_folds_its_middle_and_a_chosen_hash_comes_out_of_the_fold():
-    trace = run([(list(range(80)), {})])
+def test_a_run_as_deep_as_the_lens_has_room_for_is_drawn_hash_by_hash():
+    """Four requests in 64 blocks: eight blocks that all share, and eight of one's own."""
+    prompts = [([*range(32), *range(100 * i, 100 * i + 32)], {}) for i in range(1, 5)]
+    nodes = last_tree(run(prompts, num_blocks=64))["nodes"]
+    assert [node["kind"] for node in nodes] == ["root", *["hash"] * (8 + 4 * 8)]
+
+
+def test_a_deeper_run_folds_its_middle_and_a_chosen_hash_comes_out_of_the_fold():
+    trace = run([(list(range(120)), {})])
     folded = last_tree(trace)["nodes"]
-    assert [node["kind"] for node in folded] == ["root", "hash", "fold", "hash"]
-    assert folded[2]["below"] == "×18 hashes"
-    assert folded[2]["label"] == [["4 5 6 7", "code"]]
-    opened = last_tree(trace, block_hash=trace.at(trace.last).requests["r0"].block_hashes[9])
+    assert [node["kind"] for node in folded] == ["root", *["hash"] * 7, "fold", *["hash"] * 7]
+    assert folded[8]["below"] == "×16 hashes"
+    assert folded[8]["label"] == [["28 29 30 31", "code"]]
+    opened = last_tree(trace, block_hash=trace.at(trace.last).requests["r0"].block_hashes[14])
     kinds = [node["kind"] for node in opened["nodes"]]
-    assert kinds == ["root", "hash", "fold", "hash", "hash", "hash", "fold", "hash"]
-    assert opened["nodes"][4]["place"] == 9
-    assert opened["focus"] == opened["nodes"][4]["k"]
+    assert kinds == ["root", *["hash"] * 3, "fold", *["hash"] * 7, "fold", *["hash"] * 3]
+    assert opened["nodes"][8]["place"] == 14
+    assert opened["focus"] == opened["nodes"][8]["k"]
     assert opened["recipe"]["steps"][0]["verdict"][0] is True
 
 

@@ -46,7 +46,7 @@ def test_a_node_without_siblings_has_nothing_marked():
 def test_narrow_boxes_stand_in_the_same_rows_and_keep_a_hash_where_there_is_room():
     payload = doc_tree(6, "BlocksCached")
     nodes = payload["nodes"]
-    assert payload["gaps"] == [18, 10]
+    assert payload["gaps"] == [18, 10, 6]
     for node in nodes:
         left, width, _ = node["narrow"]
         assert left <= node["x"]
@@ -56,6 +56,23 @@ def test_narrow_boxes_stand_in_the_same_rows_and_keep_a_hash_where_there_is_room
             assert left >= before[0] + before[1] + 10
     with_hash = {node["narrow"][1]: node["narrow"][2] for node in nodes if "short" in node}
     assert with_hash[min(with_hash)] is False
+
+
+def test_in_one_line_a_request_stands_beside_the_end_of_its_chain_and_below_where_it_goes_on():
+    """request0 ends before a block that request2 does not have; nothing follows behind request2."""
+    nodes = doc_tree(6, "BlocksCached")["nodes"]
+    tops = sorted({node["slim"][1] for node in nodes})
+    assert tops == [0, 28]
+    ends = {name: node for node in nodes for name, *_ in node.get("requests", ())}
+    assert list(ends) == ["request2"]
+    *_, height, beside = ends["request2"]["slim"]
+    assert height == 22
+    assert beside == round(20 + 6.7 * len("request2+1")) + 4
+    growing = doc_tree(3, "StepEnded")["nodes"]
+    first = next(
+        node for node in growing if ["request0", "+3", "running"] in node.get("requests", ())
+    )
+    assert first["slim"][3:] == [22, 91]
 
 
 def test_the_first_branch_goes_straight_on_and_the_others_get_rows_of_their_own():

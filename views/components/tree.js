@@ -2,7 +2,9 @@ function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   head(root, data.title, data.summary);
   say(part(root, "sentence", "p"), data.sentence); attr(part(root, "sentence", "p"), "data-walked", data.walked);
-  legend(root, data.nodes.length ? data.legend : []);
+  const top = root.querySelector(":scope > .top") ?? root.insertBefore(el("div", "top"), root.firstChild), line = root.querySelector(".head");
+  if (line.parentElement !== top) top.append(line);
+  legend(top, data.legend.filter(([sign]) => data.signs.includes(sign)));
   const frame = part(root, "frame"), scroll = part(frame, "scroll"), canvas = part(scroll, "canvas"), { nodes } = data;
   frame.hidden = !nodes.length; attr(root, "data-recipe", data.recipe);
   attr(scroll, "role", "group"); attr(scroll, "aria-label", data.title);
@@ -15,7 +17,7 @@ function present({ data, parentElement, setTriggerValue }) {
   link(root, data, setTriggerValue);
   onHover(root, (what) => follow(canvas, nodes, what));
   const known = trees.get(root) ?? watch(root, frame, scroll); known.data = data; known.canvas = canvas;
-  afterwards(() => { heighten(root, scroll, data); suit(root, known); seek(scroll, boxesOf(root, data), data); edgesOf(frame, scroll); });
+  afterwards(() => { heighten(root, scroll, known); suit(root, known); seek(scroll, boxesOf(root, data), data); edgesOf(frame, scroll); });
 }
 
 const trees = new WeakMap(); // root -> what it shows, for when its width changes
@@ -24,33 +26,70 @@ function watch(root, frame, scroll) {
   const known = {}; trees.set(root, known);
   for (const side of SIDES) { const edge = frame.appendChild(el("i", "cut")); attr(edge, "data-side", side); attr(edge, "aria-hidden", "true"); edge.hidden = true; }
   scroll.onscroll = () => edgesOf(frame, scroll);
-  new ResizeObserver(() => { if (!scroll.isConnected) return; suit(root, known); edgesOf(frame, scroll); }).observe(scroll);
+  new ResizeObserver(() => { if (!scroll.isConnected) return; if (known.data) heighten(root, scroll, known); suit(root, known); edgesOf(frame, scroll); }).observe(scroll);
   return known;
 }
 
 // As high as the lens has room, so that only one of the two scrolls; a recipe below wants its own.
-function heighten(root, scroll, data) {
-  const most = parseFloat(root.style.maxHeight), top = scroll.getBoundingClientRect().top - root.getBoundingClientRect().top + root.scrollTop;
-  const height = most && !data.recipe ? `${Math.max(150, most - top - 12)}px` : "";
+const BESIDE_A_RECIPE = 210, PADDING = { x: 16, y: 17 }; // px
+function heighten(root, scroll, known) {
+  const { data } = known, most = parseFloat(root.style.maxHeight), top = scroll.getBoundingClientRect().top - root.getBoundingClientRect().top + root.scrollTop;
+  const room = most && !data.recipe ? Math.max(110, most - top - 12) : 0;
+  known.room = room || BESIDE_A_RECIPE;
+  const height = room ? `${room}px` : "";
   if (scroll.style.maxHeight !== height) scroll.style.maxHeight = height;
 }
-// Wide nodes with their hashes where all columns have room, else narrow ones.
-const isNarrow = (root) => root.hasAttribute("data-narrow");
-const boxesOf = (root, data) => data.nodes.map((node) => (isNarrow(root) ? { ...node, x: node.narrow[0], w: node.narrow[1] } : node));
-const extent = (nodes) => Math.max(0, ...nodes.map((node) => node.x + node.w));
-function suit(root, { data, canvas }) {
-  const width = canvas?.parentElement.clientWidth; if (!width) return;
-  const was = isNarrow(root), room = width - 16; // its padding
-  attr(root, "data-narrow", extent(data.nodes) > room);
-  if (was !== isNarrow(root)) arrange(root, canvas, data);
+// The first way to draw the tree that shows all of it: wide nodes with their hashes, narrow ones, or one line each.
+// Their columns shrink, down to the blocks alone in the end. What fits in none scrolls.
+const LEAST = { wide: Infinity, narrow: 58, slim: 24 }; // px to which a node may shrink
+const LEVELS = ["wide", "narrow", "slim"];
+const levelOf = (root) => (root.hasAttribute("data-slim") ? "slim" : root.hasAttribute("data-narrow") ? "narrow" : "wide");
+const BOXES = {
+  wide: (node) => node,
+  narrow: (node) => ({ ...node, x: node.narrow[0], w: node.narrow[1] }),
+  slim: ({ slim: [x, y, w, h, beside], ...node }) => ({ ...node, x, y, w, h, beside }),
+};
+const boxesOf = (root, data) => drawnAs(levelOf(root), data, innerWidth > 640 ? roomOf(root) : Infinity); // a finger scrolls
+function drawnAs(level, data, width) {
+  const nodes = data.nodes.map(BOXES[level]), wide = Math.max(0, ...nodes.map((node) => node.w));
+  if (extent(nodes) <= width || LEAST[level] > wide) return nodes;
+  let [low, high] = [LEAST[level], wide];
+  while (high - low > .5) { const most = (low + high) / 2; if (extent(atMost(nodes, most)) <= width) low = most; else high = most; }
+  const shrunk = atMost(nodes, low);
+  return extent(shrunk) <= width ? shrunk : nodes;
 }
+// Columns that are wider shrink to `most`; the roots keep their name.
+function atMost(nodes, most) {
+  const columns = [...new Map(nodes.map((node) => [node.x, node.w]))].sort(([one], [other]) => one - other);
+  let left = 0;
+  const moved = new Map(columns.map(([x, w]) => { const by = x && w > most ? w - most : 0, at = [x - left, w - by]; left += by; return [x, at]; }));
+  return nodes.map((node) => { const [x, w] = moved.get(node.x); return { ...node, x, w, shrunk: w < node.w }; });
+}
+const roomOf = (root) => root.querySelector(".scroll").clientWidth - PADDING.x;
+const extent = (nodes) => Math.max(0, ...nodes.map((node) => node.x + node.w + (node.beside ?? 0))) - .5; // px: a rounded end
+const height = (nodes) => Math.max(0, ...nodes.map((node) => node.y + node.h));
+function levelFor(root, { data, room }) {
+  const width = roomOf(root), isPhone = innerWidth <= 640, drawn = (level) => drawnAs(level, data, isPhone ? Infinity : width);
+  const fits = (nodes) => extent(nodes) <= width, isLow = (nodes) => isPhone || height(nodes) <= room - PADDING.y;
+  const level = ["wide", "narrow"].find((each) => fits(drawn(each)) && isLow(drawn(each)));
+  return level ?? (!isPhone && fits(drawn("slim")) ? "slim" : fits(drawn("wide")) ? "wide" : "narrow");
+}
+function suit(root, known) {
+  const { data, canvas } = known; if (!canvas?.parentElement.clientWidth) return;
+  const level = levelFor(root, known);
+  attr(root, "data-narrow", level === "narrow"); attr(root, "data-slim", level === "slim");
+  arrange(root, canvas, data);
+}
+const chipsOf = (node) => (node.blocks ?? []).reduce((width, [id]) => width + 3 + Math.max(22, 8 + 6.1 * String(id).length), node.more ? 24 : 0);
 function arrange(root, canvas, data) {
-  const nodes = boxesOf(root, data), bare = isNarrow(root);
-  canvas.style.width = `${extent(nodes)}px`; canvas.style.height = `${Math.max(0, ...nodes.map((n) => n.y + tall(n)))}px`;
-  edges(canvas, nodes, data.gaps[Number(bare)] / 2);
+  const level = levelOf(root), nodes = boxesOf(root, data);
+  canvas.style.width = `${extent(nodes)}px`; canvas.style.height = `${height(nodes)}px`;
+  edges(canvas, nodes, data.gaps[LEVELS.indexOf(level)] / 2, level === "slim" ? 11 : LINE);
   [...canvas.querySelector(".nodes").children].forEach((child, i) => {
-    const { x, y, w, narrow } = nodes[i];
-    child.style.cssText = `left:${x}px;top:${y}px;width:${w}px`; attr(child, "data-bare", bare && !narrow[2]);
+    const { x, y, w, narrow, beside, shrunk } = nodes[i], isSlim = level === "slim", free = w - chipsOf(nodes[i]);
+    child.style.cssText = `left:${x}px;top:${y}px;width:${w}px`;
+    attr(child, "data-bare", (level === "narrow" && (!narrow[2] || shrunk)) || (isSlim && free < 22)); attr(child, "data-beside", isSlim && beside > 0);
+    child.firstChild.style.paddingRight = isSlim ? `${w - free + 2}px` : "";
   });
 }
 // More of the picture lies behind an edge: it fades there, with an arrow.
@@ -60,17 +99,16 @@ function edgesOf(frame, scroll) {
   frame.querySelectorAll(":scope > .cut").forEach((edge) => { edge.hidden = !more[edge.dataset.side]; });
 }
 
-const tall = (node) => 40 + 19 * ((node.requests?.length ?? 0) + (node.more_requests ? 1 : 0));
 const LINE = 20; // px from the top of a node to where its edges are
 
-function edges(canvas, nodes, half) {
+function edges(canvas, nodes, half, line) {
   const space = "http://www.w3.org/2000/svg";
   const svg = canvas.querySelector(":scope > svg") ?? canvas.appendChild(document.createElementNS(space, "svg"));
   attr(svg, "aria-hidden", "true"); attr(svg, "width", canvas.style.width); attr(svg, "height", canvas.style.height);
   sync(svg, nodes, () => document.createElementNS(space, "path"), (path, node) => {
     const from = nodes[node.parent];
     const turn = from && from.x + from.w + half;
-    attr(path, "d", from ? `M${from.x + from.w},${from.y + LINE}H${turn}V${node.y + LINE}H${node.x}` : null);
+    attr(path, "d", from ? `M${from.x + from.w},${from.y + line}H${turn}V${node.y + line}H${node.x}` : null);
     attr(path, "data-path", node.path); attr(path, "data-state", node.state ?? node.kind);
   });
 }
@@ -153,7 +191,7 @@ function seek(scroll, nodes, data) {
   const chain = [node]; while (nodes[chain[0].parent]) chain.unshift(nodes[chain[0].parent]);
   const { scrollLeft: x, scrollTop: y, clientWidth: w, clientHeight: h } = scroll;
   const across = near(x, w, chain[0].x, node.x, node.x + node.w + 16), up = Math.min(...chain.map((each) => each.y));
-  scroll.scrollTo({ left: across, top: near(y, h, up, node.y, node.y + tall(node) + 17) });
+  scroll.scrollTo({ left: across, top: near(y, h, up, node.y, node.y + node.h + 17) });
 }
 // The place nearest to `at` from where all between `first` and `end` is seen; or at least from `start` on.
 function near(at, size, first, start, end) {

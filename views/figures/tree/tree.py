@@ -26,7 +26,14 @@ from views.figures.tree.prefix_forest import (
     link_node,
 )
 from views.figures.tree.prefix_walk import HELD, HIT, HOLE, MISS, Walk, walk
-from views.figures.tree.tree_layout import GAP_X, NARROW_GAP_X, Wish, boxes, drawn_nodes
+from views.figures.tree.tree_layout import (
+    GAP_X,
+    NARROW_GAP_X,
+    SLIM_GAP,
+    Wish,
+    boxes,
+    drawn_nodes,
+)
 from views.figures.tree.tree_nodes import Sheet, node_payloads, node_size
 from views.text import Text
 
@@ -68,16 +75,24 @@ def tree(
         "walked": walked.request.request_id if walked else None,
         "nodes": nodes,
         "focus": _focus(nodes, block_hash, _asked(moment, selection)),
-        "gaps": [GAP_X, NARROW_GAP_X],
+        "gaps": [GAP_X, NARROW_GAP_X, SLIM_GAP],
         "empty": "" if nodes or is_large else _empty(state, text),
         "depths": _depths(counts, text) if counts and is_large else None,
         "recipe": recipe(state, trace.header, block_hash, text) if block_hash else None,
         "legend": [[name, text(key)] for name, key in LEGEND.items()],
+        "signs": sorted(_signs(nodes)),
         "marks": {name: text(key) for name, key in MARKS.items()},
         "node_label": text("tree.node"),
         "block_label": text("tree.block"),
         "request_label": text("tree.request_ends"),
     }
+
+
+def _signs(nodes: Sequence[dict[str, Any]]) -> set[str]:
+    """Which entries of the legend there is something to see of."""
+    signs = {str(node.get("state")) for node in nodes} & set(LEGEND)
+    signs |= {"twins" for node in nodes if len(node.get("blocks", ())) > 1}
+    return signs | {"request" for node in nodes if node.get("requests")}
 
 
 def _chosen_hash(state: State, selection: Selection) -> str | None:
@@ -133,16 +148,21 @@ def _order(state: State, forest: PrefixForest) -> Callable[[Node], tuple[int | s
 
 
 def _placed(nodes: Sequence[dict[str, Any]], sheet: Sheet) -> list[dict[str, Any]]:
-    """Each node twice: in its wide box, and as [left, width, whether its short hash fits] in a
-    narrow one. The page takes the narrow ones where the wide ones are wider than it."""
-    sizes = [node_size(node) for node in nodes]
+    """Each node three times: in its wide box, as [left, width, whether its short hash fits] in a narrow
+    one of the same row, and as [left, top, width, height, room for the requests beside it] in one
+    line. The page takes the first that it has room for."""
+    parents = {drawn.parent for drawn in sheet.drawn}
+    sizes = [node_size(node, is_last=i not in parents) for i, node in enumerate(nodes)]
     wide = boxes(sheet.drawn, [(size.wide, size.height) for size in sizes])
     narrow = boxes(sheet.drawn, [(size.narrow, size.height) for size in sizes], NARROW_GAP_X)
+    in_line = [(size.slim, size.slim_height) for size in sizes]
+    slim = boxes(sheet.drawn, in_line, SLIM_GAP, SLIM_GAP)
     return [
         node
-        | {"x": box.left, "y": box.top, "w": box.width}
+        | {"x": box.left, "y": box.top, "w": box.width, "h": size.height}
         | {"narrow": [small.left, small.width, size.narrow_with_hash <= small.width]}
-        for node, size, box, small in zip(nodes, sizes, wide, narrow, strict=True)
+        | {"slim": [line.left, line.top, line.width, size.slim_height, size.beside]}
+        for node, size, box, small, line in zip(nodes, sizes, wide, narrow, slim, strict=True)
     ]
 
 

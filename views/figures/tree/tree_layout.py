@@ -4,8 +4,9 @@
                        |-----[red fox]--(x12)          each other one gets a row of its own
                        '-----(3 branches, 40 hashes)
 
-A run of hashes without a branch folds when it is long; in a large forest each run is one node, and
-branches that nobody asked for are counted instead of drawn.
+What the lens has room for is drawn whole. Where the trees are deeper, the longest runs of hashes without a
+branch fold; in a large forest each run is one node, and branches that nobody asked for are counted
+instead of drawn.
 """
 
 from collections import deque
@@ -15,11 +16,13 @@ from typing import NamedTuple
 from views.figures.tree.prefix_forest import Node, PrefixForest, Root
 
 MAX_PLAIN_NODES = 500  # a larger forest is condensed
-MAX_PLAIN_RUN, RUN_ENDS = 5, 1  # of a longer run the two ends are drawn
+MAX_COLUMNS = 17  # that the middle of a screen of 1440 pixels has room for, as slim nodes
+PLAIN_RUNS = (MAX_COLUMNS - 1, 12, 8, 5)  # nodes of one run, tried in turn until all fit
 MAX_DRAWN = 120  # nodes of a condensed forest
 MAX_BRANCHES = 12  # at one node of a condensed forest
 GAP_X, GAP_Y = 18, 8  # px
 NARROW_GAP_X = 10  # where the wide nodes do not fit
+SLIM_GAP = 6  # both ways
 
 ROOT, HASH, FOLD, REST = "root", "hash", "fold", "rest"
 
@@ -44,7 +47,24 @@ class Wish(NamedTuple):
 
 def drawn_nodes(forest: PrefixForest, wish: Wish) -> list[Drawn]:
     """In the order of rows, each behind its parent."""
-    is_condensed = forest.graph.number_of_nodes() > MAX_PLAIN_NODES
+    if forest.graph.number_of_nodes() > MAX_PLAIN_NODES:
+        return _nodes(forest, wish, is_condensed=True, plain_run=1)
+    for plain_run in PLAIN_RUNS:
+        drawn = _nodes(forest, wish, is_condensed=False, plain_run=plain_run)
+        if max(columns_of_nodes(drawn), default=0) < MAX_COLUMNS:
+            break
+    return drawn
+
+
+def columns_of_nodes(drawn: Sequence[Drawn]) -> list[int]:
+    """How far each stands from its root, which stands at 0."""
+    columns: list[int] = []
+    for node in drawn:
+        columns.append(columns[node.parent] + 1 if node.parent >= 0 else 0)
+    return columns
+
+
+def _nodes(forest: PrefixForest, wish: Wish, *, is_condensed: bool, plain_run: int) -> list[Drawn]:
     roots = sorted(forest.roots(), key=wish.order)
     opened = _opened(forest, roots, wish) if is_condensed else None
     drawn: list[Drawn] = []
@@ -56,7 +76,7 @@ def drawn_nodes(forest: PrefixForest, wish: Wish) -> list[Drawn]:
             drawn.append(Drawn(REST, tuple(nodes), parent, num_hashes))
             continue
         run = _run(forest, nodes[0], wish)
-        for kind, part in _parts(run, wish, is_condensed):
+        for kind, part in _parts(run, wish, plain_run):
             drawn.append(Drawn(kind, part, parent, len(part)))
             parent = len(drawn) - 1
         every = _branches(forest, run[-1], wish)
@@ -85,7 +105,7 @@ def _run(forest: PrefixForest, first: Node, wish: Wish) -> list[Node]:
 
 
 def _parts(
-    run: Sequence[Node], wish: Wish, is_condensed: bool
+    run: Sequence[Node], wish: Wish, plain_run: int
 ) -> Iterable[tuple[str, tuple[Node, ...]]]:
     """The run, cut where a node must stand alone, with what is long in between folded."""
     if isinstance(run[0], Root):
@@ -94,17 +114,18 @@ def _parts(
     between: list[Node] = []
     for node in run:
         if node in wish.alone:
-            yield from _folded(between, is_condensed)
+            yield from _folded(between, plain_run)
             yield HASH, (node,)
             between = []
         else:
             between.append(node)
-    yield from _folded(between, is_condensed)
+    yield from _folded(between, plain_run)
 
 
-def _folded(nodes: Sequence[Node], is_condensed: bool) -> Iterable[tuple[str, tuple[Node, ...]]]:
-    ends = 0 if is_condensed else RUN_ENDS
-    if len(nodes) <= (1 if is_condensed else MAX_PLAIN_RUN):
+def _folded(nodes: Sequence[Node], plain_run: int) -> Iterable[tuple[str, tuple[Node, ...]]]:
+    """As many of both ends as there is place for, and one fold between them."""
+    ends = (plain_run - 1) // 2
+    if len(nodes) <= plain_run:
         yield from ((HASH, (node,)) for node in nodes)
         return
     yield from ((HASH, (node,)) for node in nodes[:ends])
@@ -141,15 +162,13 @@ class Box(NamedTuple):
     width: int
 
 
-def boxes(drawn: Sequence[Drawn], sizes: Sequence[tuple[int, int]], gap: int = GAP_X) -> list[Box]:
+def boxes(
+    drawn: Sequence[Drawn], sizes: Sequence[tuple[int, int]], gap: int = GAP_X, gap_y: int = GAP_Y
+) -> list[Box]:
     """`sizes`: width and height of each. A column is as wide as the widest node in it."""
-    columns: list[int] = []
-    widths: list[int] = []
-    for node, (width, _) in zip(drawn, sizes, strict=True):
-        column = columns[node.parent] + 1 if node.parent >= 0 else 0
-        columns.append(column)
-        if column == len(widths):
-            widths.append(0)
+    columns = columns_of_nodes(drawn)
+    widths = [0] * (max(columns, default=-1) + 1)
+    for column, (width, _) in zip(columns, sizes, strict=True):
         widths[column] = max(widths[column], width)
     lefts = [sum(widths[:column]) + gap * column for column in range(len(widths))]
     placed: list[Box] = []
@@ -159,6 +178,6 @@ def boxes(drawn: Sequence[Drawn], sizes: Sequence[tuple[int, int]], gap: int = G
         goes_on = node.parent >= 0 and node.parent not in has_child
         top = placed[node.parent].top if goes_on else bottom
         has_child.add(node.parent)
-        bottom = max(bottom, top + height + GAP_Y)
+        bottom = max(bottom, top + height + gap_y)
         placed.append(Box(lefts[column], top, widths[column]))
     return placed

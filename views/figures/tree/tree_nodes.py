@@ -20,6 +20,7 @@ MAX_BLOCKS = 3  # of the twins in a node
 MAX_CHIPS = 3  # requests that end at a node
 CHARACTER, NODE, CHIP = 6.7, 40, 19  # px: width of a character, height of a node and of a chip
 HASH_WIDTH, WIDE_EDGES, NARROW_EDGES = 50, 17, 11  # px: a short hash, borders and padding
+SLIM_NODE, MAX_BESIDE = 22, 150  # px: height of a node in one line; room for a chip beside it
 CACHED, UNWRITTEN, ABSENT, MIXED = "cached", "unwritten", "absent", "mixed"
 
 Payload = dict[str, Any]
@@ -66,17 +67,23 @@ def node_payloads(sheet: Sheet, text: Text, none_hash: str) -> list[Payload]:
 
 
 class NodeSize(NamedTuple):
-    """In px; texts stand in a font whose width is known. A narrow node may lack its short hash."""
+    """In px; texts stand in a font whose width is known. A narrow node may lack its short hash.
+
+    A slim one is one line, and where nothing follows it, the requests that end there stand beside it.
+    """
 
     wide: int
     narrow: int
     narrow_with_hash: int
     height: int
+    slim: int
+    slim_height: int
+    beside: int
 
 
-def node_size(payload: Payload) -> NodeSize:
+def node_size(payload: Payload, *, is_last: bool) -> NodeSize:
     blocks, requests = payload.get("blocks", ()), payload.get("requests", ())
-    columns = payload.pop("columns")
+    columns = own = payload.pop("columns")
     for request_id, rest, _ in requests:
         columns = max(columns, min(len(request_id) + len(rest) + 1, COLUMNS + 1))
     chips = sum(12 + max(18, 7 * len(str(id_))) for id_, _ in blocks)
@@ -84,11 +91,15 @@ def node_size(payload: Payload) -> NodeSize:
     foot = chips + (HASH_WIDTH if "short" in payload else 0)
     words = columns * CHARACTER
     num_chips = len(requests) + ("more_requests" in payload)
+    beside = [min(MAX_BESIDE, 20 + CHARACTER * (len(id_) + len(rest))) for id_, rest, _ in requests]
     return NodeSize(
         round(max(words, foot) + WIDE_EDGES),
         round(max(words, chips) + NARROW_EDGES),
         foot + NARROW_EDGES,
         NODE + CHIP * num_chips,
+        round(own * CHARACTER + chips + NARROW_EDGES),
+        SLIM_NODE + (0 if is_last else CHIP * num_chips),
+        round(sum(beside)) + 4 + (30 if num_chips > len(requests) else 0) if is_last else 0,
     )
 
 
