@@ -60,6 +60,38 @@ def test_places_that_only_flew_by_are_no_places_to_come_back_to(page, base_url):
     page.wait_for_url("about:blank")
 
 
+@pytest.mark.parametrize(
+    ("link", "seen"),
+    [("?example=doc_example&step=3&sub=2", "step=3&sub=2"), ("?lesson=02-block-table", "lesson=")],
+)
+def test_back_leaves_a_link_that_was_turned_to_its_page(page, base_url, link, seen):
+    page.goto("about:blank")
+    page.goto(f"{base_url}/{link}")
+    page.wait_for_url(re.compile(rf"/(playground|learn)\?.*{seen}"))
+    expect(page.get_by_role("group", name="Time")).to_be_visible()
+    page.wait_for_timeout(1_000)
+    page.go_back()
+    page.wait_for_url("about:blank")
+
+
+def test_back_at_a_link_with_nothing_before_it_stays_where_it_is(chromium, base_url):
+    tab = chromium.new_context().new_page()
+    opener = tab.context.new_page()
+    opener.goto("about:blank")
+    with tab.context.expect_page() as opened:
+        opener.evaluate(f"window.open('{base_url}/?example=doc_example&step=3&sub=2')")
+    page = opened.value
+    where(page, 3, 2)
+    page.wait_for_timeout(1_000)
+    page.evaluate("history.back()")
+    page.wait_for_timeout(1_500)
+    where(page, 3, 2)
+    assert "/playground?" in page.url
+    page.keyboard.press("ArrowRight")
+    where(page, 3, 3)
+    tab.context.close()
+
+
 def test_a_link_edited_by_hand_is_read_anew(page, base_url):
     open_at(page, f"{base_url}?step=3&sub=2", 3, 2)
     open_at(page, f"{base_url}?step=1&sub=1&request=request0", 1, 1)

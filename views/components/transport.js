@@ -63,6 +63,7 @@ function byStep(player, by) {
 
 function go(player, target) {
   if (!target) return false;
+  if (player.underWay === null) player.left = performance.now();
   player.goal = target; player.dirty = true; flush(player); picture(player.root, player);
   return true;
 }
@@ -255,10 +256,10 @@ function address(player, wanted) {
   if (url.href === location.href) return;
   const now = performance.now(); player.since ??= now;
   const moved = ["step", "sub"].some((name) => url.searchParams.get(name) !== new URL(location.href).searchParams.get(name));
-  const rested = moved && history.state?.moment && !player.playing && !player.returning && now - player.since > REST_MS;
+  const rested = moved && history.state?.moment && !player.playing && !player.returning && (player.left ?? now) - player.since > REST_MS; // a slow answer is no rest
   const state = { ...history.state, moment: wanted.step === undefined ? null : [names(wanted), wanted.step, wanted.sub] };
   history[rested ? "pushState" : "replaceState"](state, "", url);
-  if (moved) player.since = now;
+  if (moved) { player.since = now; player.left = null; }
   player.returning = false;
 }
 // Back and Forward of the browser: the moment that the entry was made for, perhaps of another run.
