@@ -5,6 +5,7 @@ that browser still loads. Options are Streamlit's: `python -m views --server.por
 """
 
 import importlib
+import inspect
 import pkgutil
 import sys
 import threading
@@ -20,7 +21,7 @@ from views.model_choice import server_model
 
 APP = Path(__file__).parents[1] / "app.py"
 VIEWS = APP.parent / "views"
-SLOW_TO_IMPORT = ("PIL.Image", "views.session")
+SLOW_TO_IMPORT = ("views.session", "streamlit.emojis", "numpy", "PIL.Image")
 
 
 def main() -> None:
@@ -42,8 +43,9 @@ def _import() -> None:
         importlib.import_module(name)
     while not runtime.exists():  # the parts of the pages are registered with a server that runs
         time.sleep(0.02)
-    for name in _modules("pages"):
+    for name in (*_modules("pages"), *_modules("widgets")):
         importlib.import_module(name)
+    inspect.stack()  # finds the file of every module, which Streamlit's first element asks for
 
 
 def _modules(room: str) -> list[str]:
