@@ -30,11 +30,15 @@ from views.text import LANGUAGES, Text, best_language, quoted
 PLAYGROUND, LEARN, ALLOCATOR, BEAT = "playground", "learn", "allocator", "beat"
 INSPECT = "inspect"
 _DESKS, _HERE, _HEARD, _LANGUAGE, _EXAMPLE = "desks", "desk", "heard", "language", "example"
+_ASKED, _TOLD = "asked_language", "told_desks"  # what a link wrongly asked for, and who was told
 
 
 def enter(desk: str) -> None:
     """Sit down at the desk of a page; what lay there when its visitor left still does."""
     st.session_state[_HERE] = desk
+    if (said := about_language()) and desk not in st.session_state[_TOLD]:
+        st.session_state[_TOLD].append(desk)
+        choices().say_also(said)
 
 
 def choices(desk: str | None = None) -> Choices:
@@ -68,17 +72,22 @@ def language() -> str:
     """What the visitor chose, else what the link says, else the browser's own."""
     if _LANGUAGE not in st.session_state:
         given = st.query_params.get("lang")
-        st.session_state[_LANGUAGE] = (
-            given if given in LANGUAGES else best_language(st.context.locale)
-        )
+        known = given if given in LANGUAGES else best_language(st.context.locale)
+        st.session_state[_LANGUAGE] = known
         if given is not None and given not in LANGUAGES:
-            choices().say_also(text()("notice.language", given=quoted(given)))
+            st.session_state[_ASKED], st.session_state[_TOLD] = given, []
     return str(st.session_state[_LANGUAGE])
+
+
+def about_language() -> str:
+    """What is to be said where the link asked for a language that is not there, until one is chosen."""
+    given = st.session_state.get(_ASKED)
+    return text()("notice.language", given=quoted(given)) if given else ""
 
 
 def take_language(key: str) -> None:
     """Speak it everywhere from now on. Nothing else changes."""
-    st.session_state[_LANGUAGE] = st.session_state[key]
+    st.session_state[_ASKED], st.session_state[_LANGUAGE] = None, st.session_state[key]
     for desk in st.session_state.get(_DESKS, {}).values():
         desk.language = language()
 

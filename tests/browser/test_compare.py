@@ -69,7 +69,7 @@ def test_one_transport_moves_both_and_who_is_over_stays_at_its_end(page, base_ur
     expect(where(page)).to_have_text("the end, after step 15")
     expect(half(page, ".heads", "left").locator(".when")).to_have_text("end, after step 15")
     expect(half(page, ".heads", "right").locator(".when")).to_have_text(
-        "over since step 12: it stays at its end"
+        "over after step 11: it stays at its end"
     )
 
 

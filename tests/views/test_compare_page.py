@@ -111,6 +111,13 @@ def test_a_link_restores_workload_settings_and_step(page):
     assert [side["setting"]["num_blocks"] for side in found["sides"]] == ["8", "7"]
 
 
+def test_a_language_that_is_not_there_gets_a_sentence(page):
+    page.query_params["lang"] = "tlh"
+    said = payload(page.run(), "compare")["complaints"]
+    assert said == [TEXT("notice.language", given="tlh")]
+    assert payload(page.run(), "compare")["complaints"] == said  # until one is chosen
+
+
 def test_a_link_that_asks_for_what_is_not_there_gets_sentences(page):
     for name, given in {"workload": "x", "left_policy": "y", "at": "99"}.items():
         page.query_params[name] = given

@@ -172,7 +172,7 @@ function show(memory) {
 }
 function head_(half, run, { data: { words }, at, last }) {
   const [, when, note] = half.children, isOver = run && at >= run.num_steps, isLast = run && at === last && run.num_steps === last;
-  say(when, !run ? words.no_run : isLast ? fill(words.end, { step: run.num_steps - 1 }) : isOver ? fill(words.over, { step: run.num_steps }) : fill(words.step, { step: at }));
+  say(when, !run ? words.no_run : isLast ? fill(words.end, { step: run.num_steps - 1 }) : isOver ? fill(words.over, { step: run.num_steps - 1 }) : fill(words.step, { step: at }));
   attr(half, "data-over", isOver); attr(half, "data-none", !run); say(note, isOver ? run.note : "");
 }
 function pool(half, { run, frame, place, data, side }) {

@@ -52,7 +52,7 @@ def _comparison() -> None:
 
 
 def _payload(choice: Choice, params: Mapping[str, str], text: Text) -> dict[str, Any]:
-    said: list[str] = []
+    said = [session.about_language()]
     if choice.workload not in WORKLOADS:
         offered = ", ".join(WORKLOADS)
         given = quoted(choice.workload)
@@ -83,7 +83,7 @@ def _payload(choice: Choice, params: Mapping[str, str], text: Text) -> dict[str,
     drawn["address"] = choice.address(starts, OWN_LETTERS)
     drawn["starts"] = [starts[LEFT]._asdict(), starts[RIGHT]._asdict()]
     drawn["at"], complaint = _asked_step(params, len(drawn["places"]), text)
-    drawn["complaints"] = [*said, *([complaint] if complaint else [])]
+    drawn["complaints"] = [*filter(None, (*said, complaint))]
     return drawn
 
 

@@ -44,7 +44,7 @@ def _page() -> None:
         reservation, about_reservation = _reservation(source, lengths, text)
     payload = fragmentation(lengths, Setting(source, block_size, reservation), text)
     payload["at"], about_step = asked_step(st.query_params, payload["num_steps"], text)
-    complaints = (said, about_size, about_reservation, about_step)
+    complaints = (session.about_language(), said, about_size, about_reservation, about_step)
     payload["complaints"] = [complaint for complaint in complaints if complaint]
     piece("fragmentation", payload)
     st.caption(text("frag.how_counted"))

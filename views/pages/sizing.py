@@ -21,6 +21,8 @@ def _page() -> None:
     st.html(PAGE_STYLE)
     if session.choices().sizing is None:
         session.choices().sizing = Inputs.from_browser(dict(st.query_params))
+    if (unknown := session.about_language()) != "":
+        st.info(unknown)
     _calculator()
 
 

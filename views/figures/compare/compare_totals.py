@@ -98,7 +98,7 @@ def total_rows(left: Totals | None, right: Totals | None, text: Text) -> list[di
         _row("hit_rate", "", (left, right), text, sign=1),
         _row("evictions", "evictions", (left, right), text, sign=-1),
         _row("preemptions", "preemptions", (left, right), text, sign=-1),
-        _row("peak", "", (left, right), text, sign=-1),
+        _row("peak", "", (left, right), text, sign=0),
         _row("waste", "waste", (left, right), text, sign=-1),
     ]
 
