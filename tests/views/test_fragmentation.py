@@ -175,6 +175,7 @@ def test_without_lengths_the_page_says_so():
     drawn = picture(lengths_of(), block_size=4)
     assert drawn["empty"].startswith("No request of this run has been computed yet")
     assert drawn["num_steps"] == 1
+    assert [one["total"] for one in drawn["allocators"]] == [[], [], []]
 
 
 def test_a_long_run_is_drawn_up_to_a_limit_and_the_page_says_so():

@@ -204,6 +204,8 @@ def share(wasted: int, usage: Usage) -> float | None:
 
 def _total(replay: Replay, lives: tuple[Life, ...], text: Text) -> list[str]:
     """The whole replay in a few words each."""
+    if not lives:
+        return []
     frames, refused = replay.frames, set(replay.refused)
     wasted = sum(frame.usage.internal + frame.usage.external for frame in frames)
     taken = sum(frame.usage.taken for frame in frames)
