@@ -1,10 +1,24 @@
-"""`python -m tests.browser.letters`: the app on letters in the model's place, there at once."""
+"""`python -m tests.browser.letters`: the app on letters in the model's place.
 
+They are there at once, or once the file exists that PAGEWALK_LETTERS_WAIT names.
+"""
+
+import os
 import sys
+import time
+from pathlib import Path
 
 from tests.views import fake_live
 from views import __main__
 
 if __name__ == "__main__":
+    awaited, load = os.environ.get("PAGEWALK_LETTERS_WAIT"), fake_live.load_model
+
+    def load_once_there(*given, **named):
+        while awaited and not Path(awaited).exists():
+            time.sleep(0.1)
+        return load(*given, **named)
+
+    fake_live.load_model = load_once_there
     sys.modules["engine.sources.live"] = fake_live
     __main__.main()

@@ -1,11 +1,11 @@
 // While the server does not answer the page says so in its own words: what is kept, what is lost, what comes back.
-const AWAY_MS = 1200, SLOW_MS = 8000, SAID_MS = 8000, LOOKS_MS = 400, ASKS_MS = 3000;
+const AWAY_MS = 1200, SLOW_MS = 8000, SAID_MS = 8000, RENEWED_MS = 20000, LOOKS_MS = 400, ASKS_MS = 3000;
 const server = kept("server", () => ({ since: 0, shown: "", until: 0, asked: 0, looks: 0 }));
 
 function watchServer(words) {
   server.words = words;
   clearInterval(server.looks); server.looks = setInterval(lookAtServer, LOOKS_MS);
-  try { if (sessionStorage.getItem(RENEWED)) { sessionStorage.removeItem(RENEWED); tell("renewed", Infinity); } } catch { /* nothing is kept */ }
+  try { if (sessionStorage.getItem(RENEWED)) { sessionStorage.removeItem(RENEWED); tell("renewed", performance.now() + RENEWED_MS); } } catch { /* nothing is kept */ }
 }
 function lookAtServer() {
   const state = appState("testConnectionState"), now = performance.now();
