@@ -197,7 +197,9 @@ def _pursue(chosen: Choices, begun: Run | None, _: Any) -> bool:
 
 
 def _why_not(begun: Run, pursuit: Pursuit, text: Text) -> str:
-    """One sentence about a run that ended before it happened."""
+    """One sentence about a run that ended before it happened, or that has no engine yet."""
+    if begun.saving is not None and not begun.can_be_branched:
+        return text.said(begun.refusal or text("saved.waiting"))
     if pursuit.until.kind == DONE and begun.stuck_reason is None:
         return text("until.nothing")
     key = "until.stuck" if begun.stuck_reason else "until.over"

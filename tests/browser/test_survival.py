@@ -110,6 +110,66 @@ def test_a_page_that_lost_its_server_finds_its_run_on_the_next_without_a_reload(
         goes_on_to_its_end(page)
 
 
+@pytest.mark.parametrize(
+    ("lang", "words"),
+    [
+        ("en", "Your run is saved up to its last finished step, and comes back there."),
+        ("ja", "最後に完了したステップまで保存されています"),
+    ],
+)
+def test_a_page_without_its_server_says_what_comes_back_and_comes_back_by_itself(
+    page, tmp_path, lang, words
+):
+    with serving(tmp_path) as server:
+        three_steps(page, server)
+        if lang != "en":
+            page.goto(f"{page.url}&lang={lang}")
+            page.wait_for_timeout(1_000)
+        server.kill()
+        said = page.locator(".pw-server")
+        expect(said).to_contain_text(words)
+        page.wait_for_timeout(9_000)  # by now Streamlit says it in its own words
+        for streamlits in ("stDialog", "stStatusWidget"):
+            expect(page.get_by_test_id(streamlits).locator("visible=true")).to_have_count(0)
+        server.start()
+        expect(page.locator(NOW)).to_have_text(re.compile("2"))
+        expect(page.locator("article", has_text="r0")).to_contain_text("Hello")
+        expect(said).not_to_contain_text(words)
+
+
+def test_a_link_shows_its_run_before_the_model_is_there(page, tmp_path, monkeypatch):
+    model = tmp_path / "model"
+    model.touch()
+    monkeypatch.setenv("PAGEWALK_LETTERS_WAIT", str(model))
+    with serving(tmp_path) as server:
+        three_steps(page, server)
+        server.kill()
+        model.unlink()
+        server.start()
+        for look in (page.goto, lambda _: page.reload()):
+            look(page.url)
+            is_back(page)
+            expect(page.get_by_text("goes on once the model is there")).to_be_visible()
+        model.touch()
+        expect(page.get_by_text("goes on once the model is there")).to_have_count(0)
+        goes_on_to_its_end(page)
+
+
+def test_a_click_on_a_page_without_connection_is_done_when_it_is_back(page, tmp_path):
+    with serving(tmp_path) as server:
+        three_steps(page, server)
+        page.context.set_offline(True)
+        server.process.send_signal(signal.SIGSTOP)
+        page.get_by_role("button", name=re.compile("^2: ")).click()
+        page.wait_for_timeout(1_000)
+        server.process.send_signal(signal.SIGCONT)
+        page.context.set_offline(False)
+        expect(page.get_by_role("button", name=re.compile("^2: "))).to_have_attribute(
+            "aria-pressed", "true"
+        )
+        goes_on_to_its_end(page)
+
+
 def test_a_connection_that_was_lost_for_a_while_costs_nothing(page, tmp_path):
     with serving(tmp_path) as server:
         three_steps(page, server)

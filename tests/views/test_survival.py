@@ -40,7 +40,7 @@ def test_a_reload_shows_the_same_run_and_goes_on_as_if_nothing_had_happened(app)
     assert address(back) == address(app)
     assert plain(back) == plain(app)
     assert notice(back, "note").endswith(
-        "saved: 3 finished steps. Runs that stood beside it have links of their own."
+        "saved: 3 finished steps. Where other runs stood beside it, the bar above opens them again."
     )
     assert payload(back, "transport")["position"] == payload(app, "transport")["position"]
     come_back(back)
@@ -95,6 +95,7 @@ def test_before_the_model_is_there_a_run_can_be_looked_at_and_nothing_pretends_m
     why = "This run can be looked at, and goes on once the model is there."
     assert notice(back, "at_rest") == why
     assert not payload(back, "transport")["can_go_on"]
+    assert notice(send(back, "until", {"kind": "done"}), "note") == why
     back.button(key="panel").click().run()
     form = payload(back, "prompt")
     assert (form["can_add"], form["here"], form["count"]) == (False, None, why)
@@ -202,6 +203,78 @@ def test_back_and_forward_cross_two_saved_runs_also_after_a_reload(app):
     send(page, "revisited", {"names": {"example": "own", "run": NO_ID}, "step": 1, "sub": 0})
     assert "not here any more" in notice(page, "error")
     assert address(page)["run"] == names[0]["run"]
+
+
+def test_removed_prompts_come_back_with_one_click_in_the_place_of_the_empty_run(app):
+    step_to(begun(app, "Hello", "Help!"), 2)
+    gone = address(app)
+    app.button(key="clear").click().run()
+    assert payload(app, "requests")["cards"] == []
+    (away,) = payload(app, "notices")["notices"]
+    assert away["text"] == "Another run stood here, with 2 requests and 3 steps. It is saved."
+    way = away["way_out"]
+    assert (way["word"], way["what"]) == ("Bring it back", "revisited")
+    assert way["sent"] == {"names": {"example": "own", "run": gone["run"]}}
+    send(app, way["what"], way["sent"])
+    assert address(app)["run"] == gone["run"]
+    assert len(payload(app, "requests")["cards"]) == 2
+    assert len(desk(app).shelf.kept) == 1
+    assert notice(app, "note") == "The run is back as it was saved: 3 finished steps."
+    come_back(app)
+    step_to(app, 30)
+    assert [card["word"] for card in payload(app, "requests")["cards"]] == ["finished: length"] * 2
+
+
+def test_a_run_that_began_anew_does_not_make_place_for_the_one_before_it(app):
+    step_to(begun(app, "Hello"), 2)
+    set_number(app, "block_size", 16)
+    app.button(key="apply").click().run()
+    step_to(app, 1)
+    (away,) = payload(app, "notices")["notices"]
+    assert away["text"] == "Another run stood here, with 1 request and 3 steps. It is saved."
+    send(app, "revisited", away["way_out"]["sent"])
+    assert [kept.run.config.block_size for kept in desk(app).shelf.kept] == [16, 8]
+
+
+def test_the_bar_gives_a_browser_the_links_by_which_it_opens_runs_again_after_a_reload(app):
+    step_to(begun(app, "Hello"), 3)
+    first = address(app)["run"]
+    send(app, "added_here", prompt("Help!", max_tokens="3"))
+    bar = payload(app, "runs")
+    assert [(run["number"], run["link"]["run"]) for run in bar["runs"]] == [
+        (1, first),
+        (2, address(app)["run"]),
+    ]
+    back = again(app)
+    there = payload(back, "runs")
+    assert [run["number"] for run in there["runs"]] == [2]
+    assert there["example"] == bar["example"] == "own"
+    assert there["visitor"] != bar["visitor"]
+    send(back, "revisited", {"names": bar["runs"][0]["link"], "number": 1})
+    runs = payload(back, "runs")["runs"]
+    assert [(run["name"], run["link"]["run"]) for run in runs] == [
+        ("Run 2", bar["runs"][1]["link"]["run"]),
+        ("Run 1", first),
+    ]
+
+
+@pytest.mark.parametrize("number", [None, 0, -3, 2, 10**9, "1", [1]])
+def test_a_number_that_is_taken_or_none_is_not_given_again(app, number):
+    step_to(begun(app, "Hello"), 3)
+    first = address(app)["run"]
+    send(app, "added_here", prompt("Help!", max_tokens="3"))
+    back = again(app)
+    send(back, "revisited", {"names": {"example": "own", "run": first}, "number": number})
+    assert [run["name"] for run in payload(back, "runs")["runs"]] == ["Run 2", "Run 3"]
+
+
+def test_the_documentations_run_is_opened_again_beside_its_branch(app):
+    set_number(app, "max_num_seqs", 1)
+    app.button(key="branch").click().run()
+    back = again(app)
+    send(back, "revisited", {"names": {"example": "doc_example"}, "number": 1})
+    assert [run["name"] for run in payload(back, "runs")["runs"]] == ["Run 2", "Run 1"]
+    assert address(back).get("run") is None
 
 
 def test_a_moment_before_a_run_went_on_is_a_moment_of_that_run(app):
