@@ -55,6 +55,7 @@ class Choices:
     practice: Practice | None = None  # the exercise of the allocator's page
     beat: Beat | None = None  # the puzzle of "Beat the pool"
     done: set[int] = field(default_factory=set)  # numbers of lessons read to their end
+    left_at: tuple[str, int] | None = None  # the lesson and the text that were read last
     panel_is_open: bool = False
     draft: Draft = NO_DRAFT
     typed: dict[str, Any] = field(default_factory=dict)  # settings in the form, not applied yet
@@ -68,6 +69,7 @@ class Choices:
     num_cleared: int = 0  # prompts that were added, so that the form empties itself
     notices: dict[str, str] = field(default_factory=dict)  # kind -> sentence
     refused: Restart | None = None  # where waiting for ever is a way out of the error
+    put_away: dict[str, str] | None = None  # the link of the run that a notice offers to bring back
     waiting: list[Brought] = field(default_factory=list)  # runs that came back, without an engine
     address_is_seen: bool = False  # which example and run it names
     address_is_read: bool = False  # all of it
@@ -97,6 +99,12 @@ class Choices:
     def say_also(self, sentence: str) -> None:
         """A note beside the one that stands there."""
         self.say("note", " ".join(filter(None, (self.notices.get("note"), sentence))))
+
+    def say_away(self, sentence: str, link: dict[str, str]) -> None:
+        """A run left its place: with a way back, if it was saved."""
+        if "run" in link:
+            self.say("away", sentence)
+            self.put_away = link
 
     def clear_draft(self) -> None:
         """The prompt was taken: the form empties itself, and keeps how it was meant."""

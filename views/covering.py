@@ -38,6 +38,21 @@ def withheld(study: Study | None, text: Text) -> dict[str, dict[str, Any]]:
     return found
 
 
+def keeps_next(study: Study | None) -> bool:
+    """Whether nobody may say which block is taken next: that answers a question which is open, or one
+    that this run still has to ask."""
+    if study is None or study.is_over:
+        return False
+    lesson, told = study.loaded.lesson, study.loaded.lesson.scenario_of_chunk(study.here)
+    return any(
+        chunk.predict is not None
+        and chunk.predict not in study.answers
+        and lesson.predictions[chunk.predict].kind in ("block", "order")
+        for chunk in lesson.chunks[study.chunk :]
+        if lesson.scenario_of_chunk(chunk) == told
+    )
+
+
 def _covered(parts: Iterable[str], text: Text) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for part in parts:

@@ -53,6 +53,7 @@ class Study:
     change_complaint: str = ""
     motion: Motion | None = None
     is_over: bool = False  # the last text was left: the page sums up
+    recalls: bool = False  # came back by a link: the browser may know the answers given before
 
     # Where the reader is ----------------------------------------------------------------------
 

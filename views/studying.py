@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from engine.config import EngineConfig
+from engine.errors import PagewalkError
 from lessons.errors import LessonError
+from lessons.grading import Grade, grade
 from lessons.library import LoadedLesson, lesson_folders
 from views import actions
 from views.choices import Choices
 from views.figures.selection import Selection
 from views.runs import Run
-from views.study import Study
+from views.study import SKIPPED, Study
 from views.text import Text, quoted
 
 log = logging.getLogger("pagewalk")
@@ -85,7 +87,7 @@ def read_link(chosen: Choices, params: Mapping[str, str]) -> None:
     if loaded is None:
         chosen.say_also(text("learn.no_lesson", given=quoted(name)))
         return
-    chosen.study = Study(loaded)
+    chosen.study = Study(loaded, recalls=True)
     given, last = params.get("chunk", "1"), len(loaded.lesson.chunks)
     is_there = (
         len(given) < MAX_DIGITS
@@ -149,7 +151,61 @@ def _open(chosen: Choices, _: Run | None, name: Any) -> bool:
     return True
 
 
+def _remember(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    """What the browser kept of the lessons: which are done, and where its reader left off."""
+    kept = sent if isinstance(sent, dict) else {}
+    chosen.done |= read_done(str(kept.get("done", "")))
+    loaded, chunk = find(str(kept.get("lesson"))), kept.get("chunk")
+    if loaded is not None and isinstance(chunk, int):
+        is_on_its_way = 0 < chunk < len(loaded.lesson.chunks)
+        chosen.left_at = (loaded.name, chunk) if is_on_its_way else None
+    return True
+
+
+def _resume(chosen: Choices, _: Run | None, __: Any) -> bool:
+    """At the text that was read last, with the answers that were given before it."""
+    name, chunk = chosen.left_at or (first_not_done(chosen).name, 0)
+    loaded = find(name)
+    if loaded is not None:
+        open_lesson(chosen, loaded)
+        assert chosen.study is not None
+        chosen.study.recalls = chunk > 0
+        _turn_to(chosen, chunk)
+    return True
+
+
+def _recall(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    """Answers that the browser kept are graded anew; the engine has the last word."""
+    study = chosen.study
+    if study is None or not study.recalls:
+        return False
+    study.recalls = False
+    for name, given in dict(sent if isinstance(sent, dict) else {}).items():
+        if name in study.loaded.lesson.predictions and name not in study.answers:
+            found = _graded(study, name, given)
+            if found is not None:
+                study.answers[name] = found
+    return False
+
+
+def _graded(study: Study, name: str, given: Any) -> Grade | str | None:
+    """None for what cannot have been an answer."""
+    if given is None:
+        return SKIPPED
+    is_order = isinstance(given, list) and all(isinstance(each, int) for each in given)
+    if not is_order and not isinstance(given, int | float | str):
+        return None
+    try:
+        return grade(study.loaded.lesson, name, given, study.traces)
+    except PagewalkError:
+        return None
+
+
 def _leave(chosen: Choices, _: Run | None, __: Any) -> bool:
+    if chosen.study is not None and not chosen.study.is_over and chosen.study.chunk:
+        chosen.left_at = (chosen.study.loaded.name, chosen.study.chunk)
+    else:
+        chosen.left_at = None
     chosen.study, chosen.run = None, None
     return True
 
@@ -223,6 +279,9 @@ def _look_later(chosen: Choices, _: Run | None, badge: Any) -> bool:
 ACTIONS: dict[str, actions.Action] = {
     "lesson": _open,
     "left_lesson": _leave,
+    "remembered": _remember,
+    "resumed": _resume,
+    "recalled": _recall,
     "turned": _turn,
     "answered": _answer,
     "skipped": _skip,

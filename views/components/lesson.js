@@ -27,10 +27,19 @@ function present({ data, parentElement, setTriggerValue }) {
   ways(part(root, "ways"), data, setTriggerValue);
   link(root, data, setTriggerValue);
   listen();
+  keepUp(data.progress, setTriggerValue);
   // The page around follows (theme.py): a text alone takes its width, and on a phone the pool comes to the question.
   const page = document.documentElement;
   attr(page, "data-alone", data.is_alone); attr(root, "data-alone", data.is_alone); attr(page, "data-asks", data.asks_in_pool ? "pool" : null);
   return () => { attr(page, "data-alone", null); attr(page, "data-asks", null); };
+}
+
+// What was answered before, where the link knows only the text; else what is answered now is kept.
+function keepUp({ lesson, chunk, recalls, done, answers }, send) {
+  const known = keptProgress(), before = known.answers?.[lesson] ?? {};
+  if (recalls && Object.keys(before).length) { if (!toldOnce(lesson)) send("recalled", before); return; }
+  if (done === null) return; // the reader's own run
+  keepProgress({ lesson, chunk, done: (doneBits(known.done) | doneBits(done)).toString(16), answers: { ...known.answers, [lesson]: answers } });
 }
 
 function bars(node, list) {
@@ -146,7 +155,11 @@ function ending(node, data) {
   say(part(node, "sum", "p"), data.sum);
   list(node, "sources", data.sources_title, data.sources); list(node, "threads", data.threads_title, data.threads);
   say(part(node, "questions_title", "h3"), data.questions_title);
-  sync(part(node, "questions", "ul"), data.questions, () => el("li"), (li, words) => say(li, words));
+  sync(part(node, "questions", "ul"), data.questions, () => { const li = el("li"), d = el("details"); d.append(el("summary"), el("div", "answer"), el("div", "asked_at")); li.append(d); return li; }, (li, { text, answer, threads }) => {
+    const [summary, words, where] = li.firstChild.children;
+    say(summary, text); paragraphs(words, answer);
+    sync(where, threads, () => el("a"), (a, [word, url]) => { say(a, word); outward(a, url); });
+  });
 }
 function list(node, name, title, entries) {
   const heading = part(node, `${name}_title`, "h3"); say(heading, title); heading.hidden = !title;

@@ -74,7 +74,7 @@ ALONE = (
 LAST = "transport"  # of the stage, in the order of a page
 NARROW = ("readiness", "until")  # no wider than what stands in them
 CARRIER = "parts"
-OF_ALL = ("base.js", "asking.js", "away.js")
+OF_ALL = ("base.js", "asking.js", "away.js", "progress.js")
 
 
 def _script() -> str:

@@ -1,6 +1,7 @@
 function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root"), open = (name) => setTriggerValue("lesson", name);
-  const go = part(root, "go", "button"); go.type = "button"; say(go, data.go); go.hidden = !data.first; go.onclick = () => open(data.first);
+  const go = part(root, "go", "button"); go.type = "button"; say(go, data.go); go.hidden = !data.first; go.onclick = () => setTriggerValue("resumed", true);
+  remember(data, setTriggerValue);
   sync(part(root, "parts"), data.parts, () => { const s = el("section"); s.append(el("h2"), el("div", "cards")); return s; }, (section, { title, cards }) => {
     say(section.firstChild, title);
     sync(section.lastChild, cards, makeCard, (node, card) => {
@@ -29,4 +30,10 @@ function makeCard() {
   const card = el("button", "card"), words = el("span", "words"); card.type = "button";
   words.append(el("strong"), el("span", "goal")); card.append(el("span", "number"), words, el("span", "quiet"));
   return card;
+}
+// The browser knows more than this session where its reader comes back without the link.
+function remember(data, send) {
+  const { done, lesson, chunk } = keptProgress(), bits = doneBits(done);
+  if (((bits & ~data.done) || (lesson && !data.knows_place)) && !toldOnce("syllabus")) send("remembered", { done: bits.toString(16), lesson, chunk });
+  else if (data.done & ~bits) keepProgress({ done: (bits | data.done).toString(16) });
 }

@@ -16,6 +16,8 @@ from views.widgets.lesson import lesson
 from views.widgets.notices import notices
 from views.widgets.stage import stage
 
+SENDS = ("lesson", "remembered", "resumed")  # of the list of lessons
+
 
 def render() -> None:
     session.enter(session.LEARN)
@@ -40,8 +42,10 @@ def _syllabus() -> None:
     st.markdown(f"## {text('learn.page')}")
     st.caption(text("learn.lead"))
     notices()
-    payload = syllabus(studying.syllabus(), session.choices().done, text)
-    piece("syllabus", payload, on_lesson_change=partial(session.note, "syllabus", "lesson"))
+    chosen = session.choices()
+    payload = syllabus(studying.syllabus(), chosen.done, text, chosen.left_at)
+    sent = {f"on_{what}_change": partial(session.note, "syllabus", what) for what in SENDS}
+    piece("syllabus", payload, **sent)
 
 
 @st.fragment(key="lesson")

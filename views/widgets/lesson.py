@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 from lessons.changed import changeable
+from lessons.grading import Grade
 from views import session, studying
 from views.components.piece import piece
 from views.covering import KEYS
@@ -31,6 +32,7 @@ SENDS = (
     "left_lesson",
     "lesson",
     "picked",
+    "recalled",
     "recorded",
     "selected",
     "skipped",
@@ -80,8 +82,26 @@ def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
         "next": _next(study, text),
         "is_alone": not study.is_over and set(here.hides) == set(KEYS),
         "asks_in_pool": study.asks_in_pool,
+        "progress": _to_keep(study),
         "words": {name: text.named("learn_word", name) for name in WORDS},
     }
+
+
+def _to_keep(study: Study) -> dict[str, Any]:
+    """What the browser keeps for a reader who comes back without the link; of a run of their own
+    nothing, `done` is None then."""
+    return {
+        "lesson": study.loaded.name,
+        "chunk": study.chunk + study.is_over,
+        "recalls": study.recalls,
+        "done": None if study.own else studying.done_code(session.choices().done),
+        "answers": {name: _given(found) for name, found in study.answers.items()},
+    }
+
+
+def _given(found: Grade | str) -> Any:
+    """None: skipped."""
+    return found.given if isinstance(found, Grade) else None
 
 
 def change_form(study: Study, text: Text) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ import streamlit as st
 from views import session
 from views.choices import LENSES
 from views.components.piece import gathering, piece, withholding, within
-from views.covering import withheld
+from views.covering import keeps_next, withheld
 from views.figures.block.block import block
 from views.figures.cache.pool import pool, reset_button
 from views.figures.cache.queue import queue
@@ -168,9 +168,7 @@ def _pool(run: Run, moment: Moment, text: Text) -> None:
 def _is_examined() -> bool:
     """Whether somebody has to say right now which block comes next."""
     study, practice = session.choices().study, session.choices().practice
-    return (study is not None and study.asks_for_blocks) or (
-        practice is not None and not practice.is_over
-    )
+    return keeps_next(study) or (practice is not None and not practice.is_over)
 
 
 def _lit_blocks(moment: Moment) -> tuple[int, ...]:

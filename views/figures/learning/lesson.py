@@ -198,5 +198,14 @@ def ending(loaded: LoadedLesson, answers: Mapping[str, Grade | str], text: Text)
         "threads_title": text("learn.threads") if lesson.threads else "",
         "threads": [[reference, thread_url(reference)] for reference in lesson.threads],
         "questions_title": text("learn.questions") if lesson.answers else "",
-        "questions": [asked(number, text.language).question for number in lesson.answers],
+        "questions": [_answered(asked(number, text.language)) for number in lesson.answers],
+    }
+
+
+def _answered(question: Question) -> dict[str, Any]:
+    """With its short answer, to be opened by whoever wants to check their own, and where people asked."""
+    return {
+        "text": question.question,
+        "answer": drawn(question.answer),
+        "threads": [[reference, thread_url(reference)] for reference in question.threads],
     }

@@ -10,8 +10,13 @@ from views.figures.learning.lesson import drawn, questions
 from views.text import Text
 
 
-def syllabus(lessons: Sequence[LoadedLesson], done: Collection[int], text: Text) -> dict[str, Any]:
-    """Cards by part; the first that is not done is where to go on."""
+def syllabus(
+    lessons: Sequence[LoadedLesson],
+    done: Collection[int],
+    text: Text,
+    left_at: tuple[str, int] | None = None,
+) -> dict[str, Any]:
+    """Cards by part. Where to go on: at the text that was read last, else the first lesson not done."""
     first = next((each.name for each in lessons if each.lesson.number not in done), None)
     parts = [
         {
@@ -28,9 +33,24 @@ def syllabus(lessons: Sequence[LoadedLesson], done: Collection[int], text: Text)
         "parts": [part for part in parts if part["cards"]],
         "questions_title": text("learn.asked_title"),
         "questions": [_question(each, lessons, text) for each in questions(text.language)],
-        "go": text("learn.begin" if not done else "learn.resume"),
-        "first": first,
+        "go": _way_on(lessons, done, text, left_at),
+        "first": first or left_at is not None,
+        "done": sum(1 << number for number in done),
+        "knows_place": left_at is not None,
     }
+
+
+def _way_on(
+    lessons: Sequence[LoadedLesson],
+    done: Collection[int],
+    text: Text,
+    left_at: tuple[str, int] | None,
+) -> str:
+    if left_at is None:
+        return text("learn.resume" if done else "learn.begin")
+    name, chunk = left_at
+    number = next(each.lesson.number for each in lessons if each.name == name)
+    return text("learn.resume_at", n=number, chunk=chunk + 1)
 
 
 def _card(loaded: LoadedLesson, text: Text, *, is_done: bool, is_next: bool) -> dict[str, Any]:
