@@ -110,7 +110,7 @@ def show(chosen: Choices) -> Run | None:
     trace = chosen.study.visible
     if chosen.run is None or chosen.run.trace is not trace:
         chosen.run = Run(trace, EngineConfig.from_mapping(trace.header.config))
-        chosen.cursor = trace.clamp(chosen.cursor)
+        chosen.cursor = trace.clamp(min(chosen.cursor, trace.last))
     chosen.run.link = link(chosen)
     return chosen.run
 

@@ -21,9 +21,9 @@ from views.figures.learning.lesson import (
     verdict,
 )
 from views.figures.moment import Moment
-from views.figures.selection import lit
 from views.study import Study
 from views.text import Text
+from views.widgets.linked import light
 
 SENDS = (
     "answered",
@@ -41,7 +41,7 @@ SENDS = (
 
 
 def lesson(study: Study, moment: Moment, text: Text) -> None:
-    payload = lesson_payload(study, text) | {"lit": lit(moment.state, session.choices().selection)}
+    payload = lesson_payload(study, text) | {"lit": light(moment)}
     sent = {f"on_{what}_change": partial(session.note, "lesson", what) for what in SENDS}
     piece("lesson", payload, **sent)
 
