@@ -138,9 +138,11 @@ class Prediction(Table, frozen=True, kw_only=True):
 
 
 class Badge(Table, frozen=True, kw_only=True):
-    """Behaviour that changed after 0.17.1."""
+    """Behaviour that changed after 0.17.1. What it is about is said from the first text on; how it
+    changed, and the switch, from `told_from` on, where the questions about it are answered."""
 
     id: str
+    told_from: str  # id of a chunk
     since: str  # year and month
     change: str  # such as vllm#42656
     later: dict[str, str] = {}  # scenario -> the one that shows it with the later behaviour

@@ -143,6 +143,7 @@ def _check_badges(lesson: Lesson, place: str) -> None:
         where = f"{place}: badges[{index}] ({badge.id})"
         if not re.fullmatch(r"\d{4}-\d\d", badge.since):
             raise LessonError(f"{where}.since: write year and month, such as 2026-05")
+        _known(badge.told_from, [chunk.id for chunk in lesson.chunks], f"{where}.told_from")
         for scenario in itertools.chain.from_iterable(badge.later.items()):
             _known(scenario, _names(lesson), where)
     for reference in (*lesson.threads, *(badge.change for badge in lesson.badges)):
@@ -175,7 +176,8 @@ def needed_keys(lesson: Lesson) -> Iterator[str]:
         yield chunk.id
         if chunk.predict is not None:
             yield from _keys_of_prediction(chunk.predict, lesson.predictions[chunk.predict])
-    yield from (f"badge.{badge.id}" for badge in lesson.badges)
+    for badge in lesson.badges:
+        yield from (f"badge.{badge.id}.what", f"badge.{badge.id}")
 
 
 def _keys_of_prediction(name: str, prediction: Prediction) -> Iterator[str]:

@@ -73,6 +73,7 @@ BEHIND_PAGES = Room(
         "views.examples",
         "views.workloads",
         "views.study",
+        "views.horizon",
         "views.limits",
         "views.saving",
         "views.practice",
@@ -238,6 +239,7 @@ ROOMS: dict[str, Room] = {
         ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions")
     ),
     "views.study": BEHIND_PAGES,
+    "views.horizon": Room(ours=("engine.trace",)),
     "views.covering": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
     "views.practice": BEHIND_PAGES,
     "views.beat": BEHIND_PAGES,

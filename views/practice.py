@@ -7,7 +7,8 @@ from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 from lessons.exercises import DONE, LEVELS, MAX_SEED, PREEMPT, Deed, Exercise, exercise
 from lessons.judging import Judgement, judge
-from views.study import Motion, beginning_of, next_motion
+from views.horizon import beginning_of
+from views.study import Motion, next_motion
 
 
 @dataclass

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from engine.errors import ConfigError, PagewalkError
-from engine.trace.per_trace import OnePerTrace
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 from lessons.changed import SETTINGS, Change, run_changed
@@ -20,6 +19,7 @@ from lessons.grading import Grade, choices_of, grade
 from lessons.library import LoadedLesson
 from lessons.schema import Chunk, Prediction
 from views.drafts import any_number, whole_number
+from views.horizon import beginning_of
 from views.text import Text, quoted
 
 SKIPPED = "skipped"
@@ -43,6 +43,7 @@ class Study:
 
     loaded: LoadedLesson
     chunk: int = 0
+    furthest: int = 0  # the last text that was turned to
     answers: dict[str, Grade | str] = field(default_factory=dict)  # question -> grade or SKIPPED
     picks: list[int] = field(default_factory=list)  # blocks clicked for the open question
     typed: str = ""  # a number that was not one, as it stands in the field
@@ -73,22 +74,31 @@ class Study:
     def _shown(self, scenario: str) -> str:
         """The run with the later behaviour, where its reader switched to it."""
         for badge in self.loaded.lesson.badges:
-            if badge.id in self.variants and self.tells_of_later:
+            if badge.id in self.variants and badge.id in self.told and self.question is None:
                 scenario = badge.later.get(scenario, scenario)
         return scenario
 
     @property
-    def tells_of_later(self) -> bool:
-        """A question is about 0.17.1, and what came later would give its answer away."""
-        ahead = (each.predict for each in self.loaded.lesson.chunks[self.chunk :])
-        return self.question is None and all(name in self.answers for name in ahead if name)
+    def told(self) -> tuple[str, ...]:
+        """The badges of which the reader may hear how it changed. Before their text that would answer
+        a question; whoever has read it and answered may also go back to texts in front of it."""
+        lesson = self.loaded.lesson
+        places = [chunk.id for chunk in lesson.chunks]
+        told = (each for each in lesson.badges if self._is_told(places.index(each.told_from)))
+        return tuple(badge.id for badge in told)
+
+    def _is_told(self, place: int) -> bool:
+        asked = (chunk.predict for chunk in self.loaded.lesson.chunks[:place])
+        is_answered = all(name in self.answers for name in asked if name)
+        return self.chunk >= place or (self.furthest >= place and is_answered)
 
     @property
     def can_switch(self) -> tuple[str, ...]:
         """The badges whose later behaviour this text's run can be seen with."""
-        if not self.tells_of_later:
+        if self.question is not None:
             return ()
-        return tuple(each.id for each in self.loaded.lesson.badges if self._told in each.later)
+        badges = self.loaded.lesson.badges
+        return tuple(b.id for b in badges if b.id in self.told and self._told in b.later)
 
     def place(self, text: str) -> Cursor:
         """A place in the run that is shown; its end where a changed run has no such place."""
@@ -235,6 +245,7 @@ class Study:
         before = self.scenario
         self.is_over = chunk >= len(chunks)
         self.chunk = max(0, min(chunk, len(chunks) - 1))
+        self.furthest = max(self.furthest, self.chunk)
         self.picks, self.typed, self.complaint = [], "", ""
         self.variants = set()  # the next text speaks of 0.17.1 again
         if self.is_over:
@@ -274,19 +285,3 @@ class Study:
     @property
     def visible(self) -> Trace:
         return beginning_of(self.traces[self.scenario], self.horizon)
-
-
-_BEGINNINGS: OnePerTrace[dict[int, Trace]] = OnePerTrace(lambda _: {})
-
-
-def beginning_of(trace: Trace, cursor: Cursor) -> Trace:
-    """The run as it was known at `cursor`; the same object for everybody who asks."""
-    position = trace.position(cursor)
-    if position == trace.num_positions - 1:
-        return trace
-    known = _BEGINNINGS.of(trace)
-    if position not in known:
-        part = Trace(trace.header)
-        part.extend(trace.events_before(cursor))
-        known[position] = part
-    return known[position]

@@ -118,10 +118,10 @@ function card(node, data, send) {
   skip.onclick = (e) => { send("skipped", question.id); released(e); };
 }
 
-function badge() { const n = el("div", "badge"); n.append(el("a"), el("div", "text"), actButton("switch")); return n; }
-function showBadge(node, { id, title, text, url, switch: swap }, send) {
-  const [link_, words, button] = node.children;
-  say(link_, title); outward(link_, url); paragraphs(words, text); // no text while it would answer a question
+function badge() { const n = el("div", "badge"); n.append(el("a"), el("p", "what"), el("div", "text"), actButton("switch")); return n; }
+function showBadge(node, { id, title, what, text, url, switch: swap }, send) {
+  const [link_, about, words, button] = node.children;
+  say(link_, title); outward(link_, url); say(about, what); paragraphs(words, text); // no text while it would answer a question
   button.hidden = !swap; if (swap) { say(button, swap.word); attr(button, "aria-pressed", String(swap.is_on)); button.onclick = (e) => { send("later", id); released(e); }; }
 }
 const outward = (node, url) => { attr(node, "href", url); attr(node, "target", "_blank"); attr(node, "rel", "noopener"); };

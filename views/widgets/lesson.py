@@ -61,7 +61,7 @@ def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
             study.complaint,
         )
         question = open_question(asked, words, values, text)
-    later = Later(study.tells_of_later, study.can_switch, study.variants)
+    later = Later(study.told, study.can_switch, study.variants)
     told = None
     if found is not None and not study.is_over and study.question:
         told = verdict(study.question, found, words=words, values=values, text=text)

@@ -154,10 +154,10 @@ def _shown(question: str, value: Value, words: Words, values: Values) -> str:
 
 
 class Later(NamedTuple):
-    """What a reader may hear of later versions: all, or only that there is a change."""
+    """What a reader may hear of later versions: how it changed, or only what changed and when."""
 
-    is_told: bool
-    can_switch: Collection[str]  # badges by id
+    told: Collection[str]  # badges by id
+    can_switch: Collection[str]
     shown: Collection[str]  # those that are on
 
 
@@ -169,7 +169,10 @@ def badges(
         {
             "id": badge.id,
             "title": text("learn.changed", since=badge.since, change=badge.change),
-            "text": drawn(words.filled(f"badge.{badge.id}", values)) if later.is_told else [],
+            "what": words.plain(f"badge.{badge.id}.what", values),
+            "text": drawn(words.filled(f"badge.{badge.id}", values))
+            if badge.id in later.told
+            else [],
             "url": thread_url(badge.change),
             "switch": _switch(badge.id in later.shown, text)
             if badge.id in later.can_switch

@@ -1,0 +1,67 @@
+"""What a lesson says of later versions: what changed and since when at once, how only behind its questions."""
+
+import pytest
+from streamlit.util import calc_hash
+
+from lessons.library import load_lesson
+from tests.views.page import payload
+from views.study import Study
+from views.text import Text
+from views.widgets.lesson import lesson_payload
+
+TEXT = Text("en")
+
+
+def reading(name: str, chunk: str) -> Study:
+    """At this text, with every question before it skipped."""
+    study = Study(load_lesson(name))
+    for index, each in enumerate(study.loaded.lesson.chunks):
+        study.turn(index)
+        if each.id == chunk:
+            return study
+        study.skip()
+    raise AssertionError(chunk)
+
+
+@pytest.mark.parametrize(
+    ("lesson", "first", "told_from", "what"),
+    [
+        (
+            "14",
+            "two_take_turns",
+            "tails",
+            "Where a freed block without a hash joins the free queue.",
+        ),
+        ("18", "budget", "counted", "When the statistics count a lookup of the cache."),
+        ("20", "two_steps", "formula", "When the statistics count a lookup of the cache."),
+    ],
+)
+def test_a_badge_says_at_once_what_changed_and_later_how(lesson, first, told_from, what):
+    (badge,) = lesson_payload(reading(lesson, first), TEXT)["badges"]
+    assert (badge["what"], badge["text"], badge["switch"]) == (what, [], None)
+    assert badge["title"].startswith("Changed after 0.17.1: 2026-0")
+    (badge,) = lesson_payload(reading(lesson, told_from), TEXT)["badges"]
+    assert badge["text"]
+    assert (badge["switch"] is not None) == (lesson != "18")
+
+
+def test_the_cliff_explains_before_it_offers_its_switch():
+    study = reading("14", "cliff")
+    assert lesson_payload(study, TEXT)["badges"][0]["switch"] is None
+
+
+def test_the_open_question_of_lesson_20_is_not_answered_by_its_badge():
+    study = reading("20", "two_steps")
+    (badge,) = lesson_payload(study, TEXT)["badges"]
+    assert (badge["text"], "once" in badge["what"], "once" in badge["title"]) == ([], False, False)
+
+
+def test_equal_hashes_light_up_only_when_the_question_is_answered(app):
+    app.query_params.update({"lesson": "14", "chunk": "5"})
+    app._page_hash = calc_hash("learn")  # AppTest 1.67 switches to files only
+    app.run()
+    assert payload(app, "requests")["lit"]["own"] == {"request": "A2"}
+    assert payload(app, "requests")["lit"]["hashes"] == []
+    app.session_state["desks"]["learn"].asked["skipped"] = ""
+    app.run()
+    assert len(payload(app, "requests")["lit"]["hashes"]) == 2
