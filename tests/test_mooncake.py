@@ -17,7 +17,7 @@ def test_a_mooncake_trace_is_run_and_the_last_block_of_a_row_is_no_hit():
     assert [request.num_prompt_tokens for request in requests.values()] == [34, 34, 34]
     assert [request.num_cached_tokens for request in requests.values()] == [0, 32, 32]
     assert all(request.is_finished for request in requests.values())
-    assert "its first 3 of 3 requests" in run.remark
+    assert "3 of its 3 requests" in run.remark
     assert run.problem is None
 
 
@@ -53,7 +53,7 @@ def test_a_row_that_cannot_be_is_refused_with_its_line(case_id, says):
 def test_a_trace_whose_first_row_is_broken_is_still_one():
     run = open_bytes(b"{broken\n" + rows({}, {"input_length": 0}, {}))
     assert run.problem == (
-        "line 1: JSON is malformed at byte 1 (and 1 more lines like it). "
+        "line 1: JSON is malformed at byte 1 (others that cannot be read: 1). "
         "Everything that could be read was run."
     )
     assert len(run.trace.at(run.trace.last).requests) == 2
@@ -80,7 +80,7 @@ def test_every_field_of_a_row_has_bounds(change, says):
 def test_only_the_first_rows_of_a_long_trace_are_run_and_the_page_says_so():
     run = open_bytes(gzip.compress(rows(*({"timestamp": 100 * n} for n in range(200)))))
     assert len(run.trace.at(run.trace.last).requests) == mooncake.MAX_ROWS
-    assert "its first 64 of 200 requests" in run.remark
+    assert "64 of its 200 requests" in run.remark
 
 
 def test_the_longest_prompt_fits_the_pool_that_is_chosen():

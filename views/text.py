@@ -55,6 +55,13 @@ class Text:
         """What went wrong, in this language."""
         return self.said(error.sentence)
 
+    def sentence(self, said: str) -> str:
+        """A clause of the engine as a sentence of its own: a capital in front, a full stop behind."""
+        stop = self("list.stop")
+        return (
+            f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '。', '？', '?')) else stop}"
+        )
+
     def ids(self, numbers: Iterable[int]) -> str:
         """`1, 2, 3`; a long list keeps its ends."""
         shown = list(numbers)

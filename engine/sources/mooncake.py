@@ -96,7 +96,7 @@ def _problem(refused: list[tuple[int, str]], damage: str | None) -> str | None:
     if not others:
         return first
     return Sentence.of(
-        "mooncake.lines", "{first} (and {n} more lines like it)", first=first, n=len(others)
+        "mooncake.lines", "{first} (others that cannot be read: {n})", first=first, n=len(others)
     )
 
 

@@ -202,15 +202,15 @@ def left_out(broken: tuple[Broken, ...]) -> Sentence | None:
     if len(broken) == 1:
         return Sentence.of(
             "trace.left_out",
-            "line {line}: {reason}; it is left out. What stands behind it still follows and is shown, "
-            "without what this line said",
+            "line {line}: {reason}. This line is left out; what stands behind it still follows and is "
+            "shown, without what this line said",
             line=first.line,
             reason=first.reason,
         )
     return Sentence.of(
         "trace.left_out_more",
-        "line {line}: {reason}; it is left out, like lines {others}. What stands behind them still "
-        "follows and is shown, without what these lines said",
+        "line {line}: {reason}. This line and lines {others} are left out; what stands behind them "
+        "still follows and is shown, without what they said",
         line=first.line,
         reason=first.reason,
         others=", ".join(str(other.line) for other in broken[1:]),

@@ -80,8 +80,8 @@ def test_a_file_may_be_dropped_anywhere(page, base_url):
     ("content", "says"),
     [
         (b"", "the file is empty"),
-        (bytes(range(256)) * 400, "not a Pagewalk trace"),
-        (b'{"traceEvents": []}', 'its field "format" is None'),
+        (bytes(range(256)) * 400, "this is a binary file"),
+        (b'{"traceEvents": []}', "a file for Perfetto"),
         (b"\x1f\x8b" + bytes(90), "line 1: "),
     ],
     ids=["empty", "junk", "foreign", "gzip"],

@@ -54,7 +54,7 @@ def test_several_broken_lines_are_named() -> None:
     lines = lines_of(lone_text())
     lines[4] = lines[18] = b"{broken\n"
     loaded = read_trace(b"".join(lines))
-    assert "line 5: JSON is malformed at byte 1; it is left out, like lines 19" in str(
+    assert "line 5: JSON is malformed at byte 1. This line and lines 19 are left out" in str(
         loaded.problem
     )
     assert len(kept(loaded)) == len(LONE) - 2

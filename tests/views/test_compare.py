@@ -43,6 +43,14 @@ def test_the_cliff_is_between_six_and_eight_usable_blocks(num_blocks, hits):
     assert total(page, "hits")[0] == hits
 
 
+def test_a_verdict_needs_two_sides_that_can_be_compared():
+    with_and_without_cache = drawn(DOC_EXAMPLE)
+    assert total(with_and_without_cache, "evictions") == ("1", "0", "")
+    assert total(with_and_without_cache, "waste") == ("7.3%", "6.7%", "")
+    assert total(with_and_without_cache, "peak")[2] == ""
+    assert total(drawn(DOC_EXAMPLE, right={"block_size": "8"}), "waste")[2] == "left"
+
+
 def test_at_the_cliff_each_prompt_finds_itself_just_evicted():
     page = drawn("cliff")
     assert total(page, "hits") == ("24", "0", "left")

@@ -48,7 +48,19 @@ def test_a_name_is_shown_letter_by_letter():
 def test_a_sentence_never_holds_all_that_a_file_says():
     said = shortened("x" * 100_000)
     assert len(said) < MAX_QUOTED_PROBLEM + 10
-    assert line(File("a", problem="y" * 10_000))["file"]["problem"] == shortened("y" * 10_000)
+    assert line(File("a", problem="y" * 10_000))["file"]["problem"] == shortened(
+        "Y" + "y" * 9_999 + "."
+    )
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "Line 3: it is cut off."), ("ja", "3 行目。"), ("zh", "第 3 行。")],
+)
+def test_a_problem_is_a_sentence_of_its_own(language, said):
+    clause = {"en": "line 3: it is cut off", "ja": "3 行目", "zh": "第 3 行"}[language]
+    assert Text(language).sentence(clause) == said
+    assert Text(language).sentence(said) == said
 
 
 # The page ---------------------------------------------------------------------------------------

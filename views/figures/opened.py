@@ -41,7 +41,7 @@ def opened(trace: Trace | None, file: File | None, limits: Limits, text: Text) -
         payload["file"] = {
             "name": "".join(map(visible, file.name[:MAX_NAME])),
             "facts": facts(trace, text),
-            "problem": file.problem and shortened(text.said(file.problem)),
+            "problem": file.problem and shortened(text.sentence(text.said(file.problem))),
             "problem_title": text("inspect.problem"),
             "remark": file.remark,
         }

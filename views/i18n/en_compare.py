@@ -118,10 +118,10 @@ MESSAGES: dict[str, str] = {
     "compare_total_hint.computed": "All that the model computed, those that it computed again included. Fewer are better.",
     "compare_total_hint.hits": "Found in the cache by requests that were never preempted, as vLLM counts. More are better.",
     "compare_total_hint.hit_rate": "Tokens hit, of the tokens that were looked up. More is better.",
-    "compare_total_hint.evictions": "Cached blocks that were taken for something else. Fewer are better.",
+    "compare_total_hint.evictions": "Cached blocks that were taken for something else. Fewer are better, where both sides have a cache.",
     "compare_total_hint.preemptions": "Times that a request gave up its blocks. Fewer are better.",
     "compare_total_hint.peak": "The most slots in use at any moment of the run (blocks, share of the pool). Neither is better: fewer leave room, more do more at once.",
-    "compare_total_hint.waste": "Empty slots of the blocks in use, as a mean over the steps. Less is better.",
+    "compare_total_hint.waste": "Empty slots, as a share of the slots of the blocks in use: a mean over the steps. Of two block sizes less is better; sharing makes the share larger, because it holds fewer blocks.",
     # What the pictures say
     "compare_word.left": "left",
     "compare_word.right": "right",

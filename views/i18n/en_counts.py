@@ -11,5 +11,6 @@ MESSAGES: dict[str, str] = {
     # Lists
     "list.long": "{head} … {tail} ({n})",
     "list.comma": ", ",
+    "list.stop": ".",
     "list.space": " ",
 }

@@ -22,7 +22,7 @@ MESSAGES: dict[str, str] = {
     "inspect.settings": "The settings of this run are not understood: {problem}",
     "inspect.too_many_blocks": "This run has a pool of {n:,} blocks, and {most:,} is the most that can be drawn.",
     "inspect.rows_refused": "{problem}. Everything that could be read was run.",
-    "inspect.mooncake": "A Mooncake trace has lengths and block hashes, no run: its first {run} of {rows:,} requests (at most {most}) were run here on the scripted engine. A block of {tokens} tokens became one of {block_size}, a second became a step, and the pool of {num_blocks:,} blocks is our choice.",
+    "inspect.mooncake": "A Mooncake trace has lengths and block hashes, no run: {run} of its {rows:,} requests, the first that can be read and at most {most}, were run here on the scripted engine. A block of {tokens} tokens became one of {block_size}, a second became a step, and the pool of {num_blocks:,} blocks is our choice.",
     # Downloads
     "inspect.download": "Download",
     "inspect.from_playground": "The playground's run",

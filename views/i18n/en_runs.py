@@ -32,7 +32,7 @@ MESSAGES: dict[str, str] = {
     "settings.restarts.one": "Changes {names}. Applying restarts the run: {n} request starts over; {steps} so far will be gone.",
     "settings.restarts.other": "Changes {names}. Applying restarts the run: {n} requests start over; {steps} so far will be gone.",
     "settings.clear": "Remove all prompts",
-    "settings.clear_hint": "“Remove all prompts” starts an empty run with these settings; gone will be {requests} and {steps}. The link of this moment, in the address, brings them back.",
+    "settings.clear_hint": "“Remove all prompts” starts an empty run with these settings; {requests} and {steps} are put away, and a note offers to bring them back.",
     # Branch
     "branch.go": "Branch from step {step} with these",
     "branch.unchanged": "Branching loses nothing: run {number} stays. A new run beside it repeats everything before step {step} as it was, and goes on from there.",
@@ -57,6 +57,9 @@ MESSAGES: dict[str, str] = {
     "runs.redone": "past done again",
     "runs.prompt": "with {request}",
     "runs.close": "Close run {number}",
+    "runs.earlier": "{name}, from before this page was loaded: {about}",
+    "runs.open": "open again",
+    "runs.forget": "Forget {name}",
     # Run until
     "until_word.label": "Run until",
     "until_word.go": "Go",

@@ -87,7 +87,7 @@ def _open_what_was_sent() -> None:
         else:
             run = open_example()
     except PagewalkError as error:
-        chosen.say("error", shortened(text.error(error)))
+        chosen.say("error", shortened(text.sentence(text.error(error))))
         return
     session.put_run(run, run.first_sight())
     _go_where_the_link_says(run)

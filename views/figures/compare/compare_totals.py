@@ -156,11 +156,19 @@ def _better(
     if left.steps is None or right.steps is None:
         is_half = (left.steps is None) != (right.steps is None)
         return ("right" if left.steps is None else "left") if key == "steps" and is_half else ""
-    if one is None or other is None:
+    if one is None or other is None or not _is_comparable(key, left, right):
         return ""
     if one == other:
         return "equal"
     return "left" if (one - other) * sign > 0 else "right"
+
+
+def _is_comparable(key: str, left: Totals, right: Totals) -> bool:
+    """Without a cache nothing can be evicted; and a share of what is held grows with sharing too, so
+    that it tells of block sizes alone."""
+    if key == "evictions":
+        return bool(left.queries and right.queries)
+    return key != "waste" or left.block_size != right.block_size
 
 
 def finish_rows(left: Totals | None, right: Totals | None, text: Text) -> list[dict[str, Any]]:

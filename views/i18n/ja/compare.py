@@ -111,10 +111,10 @@ MESSAGES: dict[str, str] = {
     "compare_total_hint.computed": "計算し直した分も含め、モデルが計算したすべて。少ないほど良い値です。",
     "compare_total_hint.hits": "プリエンプトされたことのないリクエストがキャッシュで見つけた分。vLLM と同じ数え方です。多いほど良い値です。",
     "compare_total_hint.hit_rate": "ルックアップしたトークンのうち、ヒットした割合。高いほど良い値です。",
-    "compare_total_hint.evictions": "キャッシュ済みのブロックが、別の用途に取られた回数。少ないほど良い値です。",
+    "compare_total_hint.evictions": "別の用途に取られたキャッシュ済みブロックの数です。両側にキャッシュがあれば、少ないほど良い値です。",
     "compare_total_hint.preemptions": "リクエストがブロックを手放した回数。少ないほど良い値です。",
     "compare_total_hint.peak": "実行中のどこかで同時に使用していたスロットの最大（ブロック数、プールに占める割合）。少なければ余裕があり、多ければ一度に多くを処理しているので、どちらが良いとも言えません。",
-    "compare_total_hint.waste": "使用中のブロックにある空きスロットの、全ステップの平均。少ないほど良い値です。",
+    "compare_total_hint.waste": "使用中のブロックのスロットに占める空きの割合、ステップごとの平均です。ブロックサイズどうしを比べるときは、少ないほど良い値です。共有すると保持するブロックが減るため、割合は大きくなります。",
     # What the pictures say
     "compare_word.left": "左",
     "compare_word.right": "右",

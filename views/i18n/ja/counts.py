@@ -8,5 +8,6 @@ MESSAGES: dict[str, str] = {
     # Lists
     "list.long": "{head} … {tail}（計 {n}）",
     "list.comma": "、",
+    "list.stop": "。",
     "list.space": "",
 }

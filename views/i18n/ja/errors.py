@@ -153,10 +153,6 @@ MESSAGES: dict[str, str] = {
     "error.beat.unseen": "プロンプト {request}：記号 U+{code} は目に見えません。取り除いてください",
     "error.beat.other_words": "プロンプト {request} は同じことを尋ねなければなりません。ここの単語はこの順番で {words} です。大文字と小文字、空白、単語の間の記号は自由です",
     "error.beat.too_long": "プロンプト {request} は {n} トークンになりますが、もとは {most} トークンでした。何かを加える前に、記号か空白を取り除いてください",
-    "error.beat.too_much": "プロンプト {request}：{n} 文字は多すぎます。読むのは {most} 文字までです",
-    "error.beat.unseen": "プロンプト {request}：記号 U+{code} は目に見えません。取り除いてください",
-    "error.beat.other_words": "プロンプト {request} は同じことを尋ねなければなりません。ここの単語はこの順番で {words} です。大文字と小文字、空白、単語の間の記号は自由です",
-    "error.beat.too_long": "プロンプト {request} は {n} トークンになりますが、もとは {most} トークンでした。何かを加える前に、記号か空白を取り除いてください",
     "error.fact.check": "{check}：{reason}",
     "error.fact.no_option": "この実行に当てはまる選択肢がありません。答えは {answer} です",
     "error.fact.no_step": "この実行にステップ {step} はありません",
@@ -221,5 +217,5 @@ MESSAGES: dict[str, str] = {
     "error.trace.gzip": "gzip データが {byte} バイト目の付近で壊れています",
     "error.trace.not_there": "存在しないものを指しています（{named}）",
     "error.trace.does_not_fit": "それまでに起きたことと合いません",
-    "error.mooncake.lines": "{first}（ほかに {n} 行も読めません）",
+    "error.mooncake.lines": "{first}（読めない行はほかに {n} 行）",
 }

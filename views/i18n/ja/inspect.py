@@ -21,7 +21,7 @@ MESSAGES: dict[str, str] = {
     "inspect.settings": "この実行の設定を解釈できません：{problem}",
     "inspect.too_many_blocks": "この実行のプールは {n:,} ブロックですが、描けるのは {most:,} ブロックまでです。",
     "inspect.rows_refused": "{problem}。読めたリクエストはすべて実行しました。",
-    "inspect.mooncake": "Mooncake のトレースにあるのは長さとブロックのハッシュだけで、実行の記録はありません。そこで {rows:,} リクエストのうち最初の {run}（上限 {most}）を、台本で動くエンジンで実行しました。{tokens} トークンのブロックを {block_size} トークンに、1 秒を 1 ステップに置き換えています。プールの {num_blocks:,} ブロックは Pagewalk が決めた値です。",
+    "inspect.mooncake": "Mooncake のトレースにあるのは長さとブロックのハッシュだけで、実行の記録はありません。そこで {rows:,} リクエストのうち、読めるものを先頭から {run}（上限 {most}）、台本で動くエンジンで実行しました。{tokens} トークンのブロックを {block_size} トークンに、1 秒を 1 ステップに置き換えています。プールの {num_blocks:,} ブロックは Pagewalk が決めた値です。",
     # Downloads
     "inspect.download": "ダウンロード",
     "inspect.from_playground": "プレイグラウンドの実行",

@@ -31,7 +31,7 @@ MESSAGES: dict[str, str] = {
     "settings.unchanged": "まだ何も変更されていません。変更すると、何がやり直しになるかを、適用する前にここに示します。",
     "settings.restarts.other": "{names} を変更します。適用すると実行をやり直します。{n} リクエストが最初からになり、これまでの {steps}は失われます。",
     "settings.clear": "すべてのプロンプトを削除",
-    "settings.clear_hint": "「すべてのプロンプトを削除」は、この設定で空の実行を始めます。{requests}と {steps}が失われます。いまアドレスにあるリンクで元に戻せます。",
+    "settings.clear_hint": "「すべてのプロンプトを削除」は、この設定で空の実行を始めます。{requests}と {steps}は片付けられ、お知らせから元に戻せます。",
     # Branch
     "branch.go": "この設定でステップ {step} から分岐",
     "branch.unchanged": "分岐しても何も失われず、実行 {number} は残ります。隣に新しい実行ができ、ステップ {step} より前をそのまま繰り返し、そこから先へ進みます。",
@@ -55,6 +55,9 @@ MESSAGES: dict[str, str] = {
     "runs.setting": "{name}={value}",
     "runs.redone": "過去もやり直し",
     "runs.prompt": "{request} を追加",
+    "runs.earlier": "{name}（このページを読み込む前のもの）：{about}",
+    "runs.open": "また開く",
+    "runs.forget": "{name} を忘れる",
     "runs.close": "実行 {number} を閉じる",
     # Run until
     "until_word.label": "停止条件",

@@ -111,10 +111,10 @@ MESSAGES: dict[str, str] = {
     "compare_total_hint.computed": "模型计算的全部 token，包括重新计算的。越少越好。",
     "compare_total_hint.hits": "从未被抢占的请求在缓存中找到的 token，与 vLLM 的统计一致。越多越好。",
     "compare_total_hint.hit_rate": "命中的 token 占查找的 token 的比例。越高越好。",
-    "compare_total_hint.evictions": "缓存中的块被取走另作他用的次数。越少越好。",
+    "compare_total_hint.evictions": "已缓存、却被取作他用的块数。两边都有缓存时，越少越好。",
     "compare_total_hint.preemptions": "请求让出自己的块的次数。越少越好。",
     "compare_total_hint.peak": "运行中任一时刻同时使用的槽位的最大值（块数、占块池的比例）。不分好坏：少则留有余地，多则同时处理得更多。",
-    "compare_total_hint.waste": "使用中的块里空着的槽位，对各步取平均。越少越好。",
+    "compare_total_hint.waste": "空槽位占使用中的块的槽位的比例，按步取平均。比较两种块大小时，越少越好；共享时占用的块变少，比例会变大。",
     # What the pictures say
     "compare_word.left": "左",
     "compare_word.right": "右",

@@ -8,5 +8,6 @@ MESSAGES: dict[str, str] = {
     # Lists
     "list.long": "{head} … {tail}（共 {n} 个）",
     "list.comma": "，",
+    "list.stop": "。",
     "list.space": "",
 }

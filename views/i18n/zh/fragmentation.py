@@ -40,8 +40,8 @@ MESSAGES: dict[str, str] = {
     "frag_kind.reserved": "预留",
     "frag_kind.growing": "连续增长",
     "frag_kind.paged": "分页",
-    "frag_how.reserved": "每个请求一行 {span} 个槽位（{reserve}），放进第一个够大的空隙。",
-    "frag_how.growing": "每个请求一行，与它的 token 一样长。后面没有空间，就复制到第一个够大的空隙；只有所有空隙合起来才够时，全体挪动。",
+    "frag_how.reserved": "每个请求占一段连续的 {span} 个槽位（{reserve}），放进第一个够大的空隙。",
+    "frag_how.growing": "每个请求占一段，与它的 token 一样长。后面没有空间，就复制到第一个够大的空隙；只有所有空隙合起来才够时，全体挪动。",
     "frag_how.paged": "哪里有空闲的块就用哪里；block_size 为 {block_size}。",
     # What the pictures say
     "frag_word.step": "第 {step}/{last} 步",

@@ -21,7 +21,7 @@ MESSAGES: dict[str, str] = {
     "inspect.settings": "无法理解这次运行的设置：{problem}",
     "inspect.too_many_blocks": "这次运行的块池有 {n:,} 个块，最多只能画 {most:,} 个。",
     "inspect.rows_refused": "{problem}。能读取的请求都已运行。",
-    "inspect.mooncake": "Mooncake trace 只有长度和块哈希，没有运行过程：这里用脚本引擎运行了 {rows:,} 个请求中的前 {run} 个（最多 {most} 个）。原来 {tokens} 个 token 的块变成 {block_size} 个 token 的块，一秒变成一步，{num_blocks:,} 个块的块池由我们选定。",
+    "inspect.mooncake": "Mooncake trace 只有长度和块哈希，没有运行过程：这里用脚本引擎运行了 {rows:,} 个请求中能读取的前 {run} 个（最多 {most} 个）。原来 {tokens} 个 token 的块变成 {block_size} 个 token 的块，一秒变成一步，{num_blocks:,} 个块的块池由我们选定。",
     # Downloads
     "inspect.download": "下载",
     "inspect.from_playground": "演练场的运行",

@@ -31,7 +31,7 @@ MESSAGES: dict[str, str] = {
     "settings.unchanged": "还没有改动。改动会让什么重新开始，会事先写在这里。",
     "settings.restarts.other": "改动 {names}。应用会重新开始运行：{n} 个请求从头来过，已有的 {steps}会丢失。",
     "settings.clear": "移除所有提示词",
-    "settings.clear_hint": "“移除所有提示词”会用这些设置开始一次空的运行；会失去 {requests}和 {steps}。此刻地址栏里的链接可以找回它们。",
+    "settings.clear_hint": "“移除所有提示词”会用这些设置开始一次空的运行；{requests}和 {steps}会被收起，并有一条提示可以找回它们。",
     # Branch
     "branch.go": "用这些设置从第 {step} 步分支",
     "branch.unchanged": "分支不会丢失任何东西：运行 {number} 保留。旁边的新运行原样重复第 {step} 步之前的一切，再从那里继续。",
@@ -55,6 +55,9 @@ MESSAGES: dict[str, str] = {
     "runs.setting": "{name}={value}",
     "runs.redone": "过去已重走",
     "runs.prompt": "加入 {request}",
+    "runs.earlier": "{name}（本页加载之前的运行）：{about}",
+    "runs.open": "重新打开",
+    "runs.forget": "忘记 {name}",
     "runs.close": "关闭运行 {number}",
     # Run until
     "until_word.label": "运行到",
