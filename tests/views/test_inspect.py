@@ -11,6 +11,7 @@ from tests.views.uploads import TEXT, doc_file, sent
 from views import opening
 from views.figures.opened import MAX_QUOTED_PROBLEM, File, Limits, opened, shortened
 from views.opening import EXAMPLE_NAME
+from views.text import Text
 
 # The line about it ------------------------------------------------------------------------------
 
