@@ -113,6 +113,7 @@ class Chunk(Table, frozen=True, kw_only=True):
     predict: str | None = None  # asked when the text has been read
     hides: tuple[Part, ...] = ()  # parts of the stage that are not there yet
     bars: tuple[Bar, ...] = ()  # a picture under the text
+    numbers: bool = False  # the card of the playground: usage, hit rate and others, as they stand
 
 
 class Wrong(Table, frozen=True, kw_only=True):

@@ -84,6 +84,8 @@ def _check_chunk(lesson: Lesson, chunk: Chunk, where: str) -> None:
             raise LessonError(f"{where}.{name}: {problem}")
     if chunk.predict is not None:
         _known(chunk.predict, lesson.predictions, f"{where}.predict")
+    if chunk.numbers and chunk.predict is not None:
+        raise LessonError(f"{where}.numbers: their hints would answer its question: leave them out")
     for bar in chunk.bars:
         for value in (bar.part, bar.whole):
             _known(value, lesson.values, f"{where}.bars ({bar.label})")

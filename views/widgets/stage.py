@@ -51,7 +51,8 @@ def stage(
     """
     first: dict[str, Draw] = {"prose": prose} if prose else {"story": _story}
     last: dict[str, Draw] = {"told": _story} if prose else {"numbers": _numbers}
-    places = {**first, "requests": _requests, "pool": _pool, **last}  # as on a phone: theme.py
+    pool = _pool_and_numbers if prose else _pool
+    places = {**first, "requests": _requests, "pool": pool, **last}  # as on a phone: theme.py
     text = session.text()
     moment = moment_at(run.trace, session.choices().cursor)
     with gathering(sends=True) as drawn, withholding(withheld(session.choices().study, text)):
@@ -127,6 +128,14 @@ def _beside(draw: Callable[[Run], None] | None, run: Run) -> None:
 def _story(run: Run, _: Moment, text: Text) -> None:
     payload = narration(run.trace, session.choices().cursor, text, is_idle=run.is_idle)
     piece("narration", payload, on_chosen_change=partial(session.note, "narration", "chosen"))
+
+
+def _pool_and_numbers(run: Run, moment: Moment, text: Text) -> None:
+    """Beside a text there are numbers only where it speaks of them."""
+    _pool(run, moment, text)
+    study = session.choices().study
+    if study is not None and study.here.numbers and not study.is_over:
+        _numbers(run, moment, text)
 
 
 def _numbers(run: Run, moment: Moment, text: Text) -> None:
