@@ -250,7 +250,13 @@ ROOMS: dict[str, Room] = {
         ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.studying")
     ),
     "views.side_runs": BEHIND_PAGES._replace(
-        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.bringing_back")
+        ours=(
+            *BEHIND_PAGES.ours,
+            "views.choices",
+            "views.actions",
+            "views.beginning",
+            "views.bringing_back",
+        )
     ),
     "views.bringing_back": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
     "views.links": BEHIND_PAGES._replace(

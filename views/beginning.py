@@ -11,6 +11,7 @@ from views.branching import scripted_run
 from views.choices import Choices
 from views.drafts import Draft, Restart, numbers_of
 from views.examples import EXAMPLES
+from views.figures.moment import num_finished_steps
 from views.runs import Run
 from views.text import Text
 
@@ -78,7 +79,14 @@ def _restart(chosen: Choices, begun: Run | None, restart: Restart) -> bool:
         drafts = begun.asked if restart.drafts is None else restart.drafts
         begin(chosen, config, drafts, leaving=begun)
         chosen.notices.clear()
+        chosen.say_away(_put_away(begun, Text(chosen.language)), begun.link)
     return True
+
+
+def _put_away(begun: Run, words: Text) -> str:
+    requests = words.count("count.requests", len(begun.trace.at(begun.trace.last).requests))
+    steps = words.count("count.steps", num_finished_steps(begun.trace))
+    return words("saved.put_away", requests=requests, steps=steps)
 
 
 def _wait(chosen: Choices, begun: Run | None, _: Any) -> bool:

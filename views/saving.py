@@ -91,12 +91,15 @@ class Brought(NamedTuple):
     origin: Origin | None
     saved: Saved
 
-    def words(self, text: Text) -> str:
+    def words(self, text: Text, *, is_page_new: bool = True) -> str:
         """What the page says about it."""
-        said = [text.count("saved.back", num_finished_steps(self.run.trace))]
+        num_steps = num_finished_steps(self.run.trace)
+        back = text.count("saved.back", num_steps)
+        said = [back if is_page_new else text.count("saved.again", num_steps)]
         if self.saved.problem is not None:
             said.append(text("saved.in_part", reason=text.said(self.saved.problem)))
-        said.append(text("saved.beside"))
+        if is_page_new:
+            said.append(text("saved.beside"))
         return text.told(said)
 
 

@@ -61,9 +61,20 @@ class Shelf:
         else:
             kept.run, kept.cursor, kept.origin = new, cursor, origin
 
-    def branch(self, old: Run, new: Run, cursor: Cursor, origin: Origin | None) -> Kept | None:
-        """Put a run beside the others; the oldest branch that goes for it, if there are many."""
-        self._put(new, cursor, origin)
+    def branch(
+        self,
+        old: Run,
+        new: Run,
+        cursor: Cursor,
+        origin: Origin | None,
+        *,
+        number: int | None = None,
+    ) -> Kept | None:
+        """Put a run beside the others; the oldest branch that goes for it, if there are many.
+
+        `number`: under which it was known before, if that is free.
+        """
+        self._put(new, cursor, origin, number)
         if len(self.kept) <= MAX_RUNS:
             return None
         spared = (old.run_id, new.run_id)
@@ -81,10 +92,14 @@ class Shelf:
         came_from = kept.origin.number if kept.origin is not None else None
         return next((k for k in self.kept if k.number == came_from), self.kept[0])
 
-    def _put(self, run: Run, cursor: Cursor, origin: Origin | None) -> None:
+    def _put(
+        self, run: Run, cursor: Cursor, origin: Origin | None, number: int | None = None
+    ) -> None:
         left = 0 if origin is None else origin.number  # it was there before this shelf, perhaps
-        self.num_numbers = max(self.num_numbers, left) + 1
-        self.kept.append(Kept(run, cursor, self.num_numbers, origin))
+        if number is None or number in {kept.number for kept in self.kept}:
+            number = max(self.num_numbers, left) + 1
+        self.num_numbers = max(self.num_numbers, number)
+        self.kept.append(Kept(run, cursor, number, origin))
 
 
 class Left(NamedTuple):

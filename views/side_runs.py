@@ -5,6 +5,7 @@ from typing import Any
 from engine.errors import ConfigError
 from engine.trace.state import Cursor
 from views import actions
+from views.beginning import recorded
 from views.branching import branch_of
 from views.bringing_back import find
 from views.choices import START, Choices, Pursuit
@@ -16,6 +17,8 @@ from views.limits import server_limits
 from views.runs import Run
 from views.shelf import MAX_RUNS, Left, Shelf
 from views.text import Text
+
+MAX_NUMBER = 10_000  # a run that says more was not numbered here
 
 
 def _branch(chosen: Choices, begun: Run | None, branch: Branch) -> bool:
@@ -75,13 +78,17 @@ def open_example(chosen: Choices, name: str) -> None:
 
 
 def _revisit(chosen: Choices, _: Run | None, moment: Any) -> bool:
-    """Back or Forward in the browser led to a moment of another run."""
+    """Back or Forward in the browser led to a moment of another run, or somebody opens it again:
+    under the number that it had."""
     link = moment.get("names") if isinstance(moment, dict) else None
     if not isinstance(link, dict):
         return False
     open_example(chosen, str(link.get("example", chosen.example)))
     kept = chosen.shelf.with_link(link)
-    if kept is None and "run" in link and not _bring_beside(chosen, link["run"]):
+    number = _number(moment)
+    if kept is None and "run" not in link:
+        _put_recorded_beside(chosen, number)
+    elif kept is None and not _bring_beside(chosen, link["run"], number):
         return True
     if kept is not None:
         _switch(chosen, chosen.run, kept.run.run_id)
@@ -91,21 +98,36 @@ def _revisit(chosen: Choices, _: Run | None, moment: Any) -> bool:
     return True
 
 
-def _bring_beside(chosen: Choices, run_id: Any) -> bool:
-    """A saved run that this page has not seen since it was begun anew."""
+def _number(moment: dict[str, Any]) -> int | None:
+    given = moment.get("number")
+    return given if isinstance(given, int) and 0 < given < MAX_NUMBER else None
+
+
+def _bring_beside(chosen: Choices, run_id: Any, number: int | None) -> bool:
+    """A saved run that this page does not have at hand. One that nobody asked anything of gives its
+    place away."""
     brought = find(chosen, run_id)
     if brought is None:
         return False
     open_example(chosen, brought.example)
     last = brought.run.trace.last
-    if chosen.run is None:
+    if chosen.run is None or chosen.run.trace.num_events == 0:
         chosen.put(brought.run, last, brought.origin)
     else:
         chosen.shelf.leave(chosen.run, chosen.cursor)
-        chosen.shelf.branch(chosen.run, brought.run, last, brought.origin)
+        chosen.shelf.branch(chosen.run, brought.run, last, brought.origin, number=number)
         chosen.turn_to(brought.run, last)
-    chosen.say("note", brought.words(Text(chosen.language)))
+    chosen.say("note", brought.words(Text(chosen.language), is_page_new=False))
     return True
+
+
+def _put_recorded_beside(chosen: Choices, number: int | None) -> None:
+    """The example as it comes, where a run that began in it is on."""
+    if chosen.run is not None and not EXAMPLES[chosen.example].needs_model:
+        begun = recorded(chosen.example)
+        chosen.shelf.leave(chosen.run, chosen.cursor)
+        chosen.shelf.branch(chosen.run, begun, begun.first_sight(), None, number=number)
+        chosen.turn_to(begun, begun.first_sight())
 
 
 def _switch(chosen: Choices, begun: Run | None, run_id: Any) -> bool:
@@ -117,9 +139,13 @@ def _switch(chosen: Choices, begun: Run | None, run_id: Any) -> bool:
 
 
 def _drop(chosen: Choices, begun: Run | None, run_id: Any) -> bool:
-    next_one = chosen.shelf.close(run_id)
-    if begun is not None and next_one is not None and begun.run_id == run_id:
+    closed, next_one = chosen.shelf.find(run_id), chosen.shelf.close(run_id)
+    if begun is None or closed is None or next_one is None:
+        return True
+    if begun.run_id == run_id:
         chosen.turn_to(next_one.run, next_one.cursor)
+    words = Text(chosen.language)
+    chosen.say_away(words("saved.closed", number=closed.number), closed.run.link)
     return True
 
 

@@ -74,6 +74,10 @@ PAGE_STYLE = """<style>
 [data-testid="stHeader"] a:focus-visible { outline: 2px solid currentColor; outline-offset: -2px; } /* Streamlit shows a shade */
 :root[data-pointed] [data-testid="stMain"]:focus-visible { outline: none; }
 :root[data-pointed] [data-testid="stMain"]::before { box-shadow: none !important; }
+/* What a changed setting restarts is in sight beside the button that does it. */
+[data-testid="stLayoutWrapper"]:has(> .st-key-settings_foot) { position: sticky; bottom: -1rem; z-index: 5; }
+.st-key-settings_foot { background: light-dark(#FBFAF7, #15181C); border-top: 1px solid color-mix(in srgb, currentColor 22%, transparent); padding: 0.45rem 0 1rem; }
+[data-testid="stMainBlockContainer"] .st-key-settings_foot { gap: 0.3rem; }
 /* The stage: story | requests | pool, and the numbers below the story. A phone has them one below the other, in this order. */
 @media (min-width: 641px) {
   .st-key-stage {

@@ -60,6 +60,25 @@ def test_a_branch_stands_beside_its_run_and_both_keep_their_place(page, base_url
     expect(page.get_by_role("group", name="Runs")).to_have_count(0)
 
 
+def test_after_a_reload_the_runs_that_stood_beside_it_are_opened_from_the_bar(page, base_url):
+    open_at(page, f"{base_url}?step=2&sub=7", 2, 7)
+    page.get_by_role("button", name="Prompts, settings").click()
+    field = page.get_by_role("textbox", name="max_num_seqs")
+    field.fill("1")
+    field.press("Enter")
+    page.get_by_role("button", name="Branch from step 3 with these").click()
+    page.wait_for_url(re.compile("run="))
+    page.reload()
+    expect(run_button(page, 2)).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="open again: Run 1").click()
+    expect(run_button(page, 1)).to_have_attribute("aria-pressed", "true")
+    expect(run_button(page, 2)).to_contain_text("from run 1 at step 3, max_num_seqs=1")
+    expect(page.get_by_role("button", name="open again")).to_have_count(0)
+    page.reload()
+    page.get_by_role("button", name="Forget Run 2").click()
+    expect(page.get_by_role("group", name="Runs")).to_be_hidden()
+
+
 def test_the_panel_names_the_step_at_which_time_stands(page, base_url):
     open_at(page, f"{base_url}?step=2&sub=7", 2, 7)
     page.get_by_role("button", name="Prompts, settings").click()
@@ -77,6 +96,19 @@ def test_a_phone_runs_until_and_turns_from_run_to_run(page, base_url):
     field = page.get_by_role("textbox", name="block_size")
     field.fill("8")
     field.press("Enter")
+    restarts, apply = (
+        page.get_by_text("Changes block_size. Applying restarts"),
+        page.get_by_role("button", name="Apply and restart"),
+    )
+    field.scroll_into_view_if_needed()
+    for seen in (restarts, apply):
+        expect(seen).to_be_in_viewport(ratio=1)
+        box = seen.bounding_box()
+        assert box is not None
+        middle = (box["x"] + 20, box["y"] + box["height"] / 2)
+        assert seen.evaluate(
+            "(node, [x, y]) => node.contains(document.elementFromPoint(x, y))", middle
+        )
     expect(page.get_by_text("Its past may look different")).to_be_visible()
     page.get_by_role("button", name="Branch from step 3 with these").click()
     expect(run_button(page, 2)).to_have_attribute("aria-pressed", "true")

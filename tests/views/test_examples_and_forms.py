@@ -184,4 +184,7 @@ def test_what_removing_all_prompts_costs_is_said_before_it_is_done(app):
     send(app, "target", {"step": 1, "plus": 0, "sequence": 1})
     app.run()
     said = [caption.value for caption in app.caption]
-    assert any("gone will be 1 request and 2 steps. The link of this moment" in s for s in said)
+    assert any(
+        "1 request and 2 steps are put away, and a note offers to bring them back" in s
+        for s in said
+    )

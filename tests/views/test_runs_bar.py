@@ -9,7 +9,7 @@ from views.shelf import MAX_RUNS
 
 def test_each_run_keeps_its_cursor_and_what_is_selected_stays(app):
     two_prompts(app)
-    assert payload(app, "runs") is None, "one run needs no bar"
+    assert names(app) == [("Run 1", "")], "the bar hides itself (runs.js)"
     go_to_end_of(app, 2)
     send(app, "selected", {"request": "r1"})
     position = payload(app, "transport")["position"]
@@ -44,8 +44,9 @@ def test_a_closed_branch_gives_way_to_the_run_it_came_from(app):
     assert [run["can_close"] for run in payload(app, "runs")["runs"]] == [False, True, True]
     send(app, "dropped", run_id(app, "Run 2"))
     assert shown(app) == "Run 3"
+    assert notice(app, "away") == "Run 2 was closed. It is saved."
     send(app, "dropped", run_id(app, "Run 3"))
-    assert payload(app, "runs") is None
+    assert len(names(app)) == 1
     assert (
         app.session_state["desks"]["playground"].run
         is app.session_state["desks"]["playground"].shelf.kept[0].run
@@ -78,7 +79,7 @@ def test_another_example_has_runs_of_its_own(app):
     two_prompts(app)
     branch(app)
     turn_to(app, "doc_example")
-    assert payload(app, "runs") is None
+    assert len(names(app)) == 1
     turn_to(app, "own")
     assert len(names(app)) == 2
     assert shown(app) == "Run 2"

@@ -1,18 +1,49 @@
 function present({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".root"), bar = part(root, "bar");
+  const root = parentElement.querySelector(".root"), bar = part(root, "bar"), earlier = remembered(data);
+  drawn = data;
   attr(root, "role", "group"); attr(root, "aria-label", data.title);
-  sync(bar, data.runs, make, (node, run) => {
-    const [turn, close] = node.children, isShown = run.id === data.shown;
-    attr(node, "data-shown", isShown ? "true" : null); attr(turn, "aria-pressed", String(isShown));
-    say(turn.children[0], run.name); say(turn.children[1], run.about); attr(turn, "title", run.about ? `${run.name}: ${run.about}` : run.name);
-    turn.onclick = (e) => { released(e); if (!isShown) setTriggerValue("switched", run.id); };
-    close.hidden = !run.can_close; attr(close, "aria-label", run.close); attr(close, "title", run.close);
-    close.onclick = () => setTriggerValue("dropped", run.id);
+  const holder = root.getRootNode().host?.closest("[data-testid=stElementContainer]"), isAlone = data.runs.length + earlier.length < 2;
+  if (holder) holder.style.display = isAlone ? "none" : "";
+  sync(bar, [...data.runs, ...earlier], make, (node, run) => {
+    const [turn, close] = node.children, isShown = run.id === data.shown, isEarlier = run.visitor !== undefined;
+    const name = isEarlier ? fill(data.earlier, run) : run.about ? `${run.name}: ${run.about}` : run.name;
+    attr(node, "data-shown", isShown ? "true" : null); attr(node, "data-earlier", isEarlier); attr(turn, "aria-pressed", isEarlier ? null : String(isShown));
+    say(turn.children[0], run.name); say(turn.children[1], run.about); say(turn.children[2], isEarlier ? data.open : "");
+    attr(turn, "title", name); attr(turn, "aria-label", isEarlier ? `${data.open}: ${name}` : null);
+    turn.onclick = (e) => { released(e); if (isEarlier) setTriggerValue("revisited", { names: run.link, number: run.number }); else if (!isShown) setTriggerValue("switched", run.id); };
+    const word = isEarlier ? fill(data.forget, run) : run.close;
+    close.hidden = !isEarlier && !run.can_close; attr(close, "aria-label", word); attr(close, "title", word);
+    close.onclick = () => {
+      if (!isEarlier) return setTriggerValue("dropped", run.id);
+      write(data, stored(data).filter((each) => each.link.run !== run.link.run)); present({ data, parentElement, setTriggerValue });
+    };
   });
 }
 
 function make() {
   const node = el("div", "run"), turn = el("button", "turn"), close = el("button", "close", "\u00d7");
-  turn.type = close.type = "button"; turn.append(el("b"), el("span", "quiet")); node.append(turn, close);
+  turn.type = close.type = "button"; turn.append(el("b"), el("span", "quiet"), el("span", "again")); node.append(turn, close);
   return node;
 }
+
+// The runs of this tab with their links. Those of this visit follow the bar; what is left of a visit before a reload
+// is what can be opened again.
+let drawn = null;
+const place = ({ example }) => `pagewalk-runs-${example}`;
+function stored(data) {
+  try { const found = JSON.parse(sessionStorage.getItem(place(data))); return Array.isArray(found) ? found.filter((run) => run?.link?.example && typeof run.name === "string" && typeof run.about === "string") : []; }
+  catch { return []; } // nothing may be kept, or something else lies there
+}
+function write(data, runs) { try { sessionStorage.setItem(place(data), JSON.stringify(runs)); } catch { /* a reload will have no bar */ } }
+function remembered(data) {
+  const here = data.runs.filter((run) => run.link.example).map(({ id, name, number, about, link }) => ({ id, name, number, about, link, visitor: data.visitor }));
+  const earlier = stored(data).filter((run) => run.visitor !== data.visitor && !here.some(({ link }) => link.run === run.link.run));
+  write(data, [...here, ...earlier]);
+  return earlier;
+}
+// A run that came back goes on under another link, and its address says so before the bar is drawn again.
+addEventListener("pagehide", () => {
+  const run = new URLSearchParams(location.search).get("run"); if (!drawn || !run) return;
+  const isShown = (each) => each.visitor === drawn.visitor && each.id === drawn.shown;
+  write(drawn, stored(drawn).map((each) => (isShown(each) ? { ...each, link: { ...each.link, run } } : each)));
+}, { signal: renewed("runs") });

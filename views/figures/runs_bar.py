@@ -16,6 +16,7 @@ class RunLine(NamedTuple):
     settings: Mapping[str, Any] = {}
     redone: bool = False
     request_id: str | None = None
+    link: Mapping[str, str] = {}  # what finds it after a reload; empty where nothing does
 
 
 def runs_bar(runs: Sequence[RunLine], run_id: int, text: Text) -> dict[str, Any]:
@@ -27,12 +28,18 @@ def runs_bar(runs: Sequence[RunLine], run_id: int, text: Text) -> dict[str, Any]
             {
                 "id": run.run_id,
                 "name": text("runs.run", number=run.number),
+                "number": run.number,
                 "about": _about(run, text),
                 "close": text("runs.close", number=run.number),
                 "can_close": run.from_number is not None,
+                "link": dict(run.link),
             }
             for run in runs
         ],
+        # Of those that stood here before the page was loaded, the browser knows the links.
+        "earlier": text("runs.earlier"),
+        "open": text("runs.open"),
+        "forget": text("runs.forget"),
     }
 
 

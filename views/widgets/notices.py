@@ -10,9 +10,9 @@ from views.components.piece import nothing, piece
 from views.figures.moment import num_finished_steps
 from views.runs import Run
 
-KINDS = ("error", "stuck", "unsaved", "at_rest", "departs", "note")
-CLOSABLE = ("error", "note")
-SENT = ("closed", "aborted", "waited")
+KINDS = ("error", "stuck", "unsaved", "at_rest", "departs", "away", "note")
+CLOSABLE = ("error", "away", "note")
+SENT = ("closed", "aborted", "waited", "revisited")
 
 
 def notices() -> None:
@@ -56,6 +56,9 @@ def _way_out(kind: str, run: Run | None) -> dict[str, Any] | None:
     if kind == "stuck" and (head := run.stuck_head) is not None:
         word, hint = text("notice.abort", request=head), text("notice.abort_hint", request=head)
         return {"word": word, "hint": hint, "what": "aborted", "sent": head}
+    if kind == "away" and (link := session.choices().put_away) is not None:
+        word, hint = text("saved.bring"), text("saved.bring_hint")
+        return {"word": word, "hint": hint, "what": "revisited", "sent": {"names": link}}
     if kind == "error" and session.choices().refused is not None:
         steps = text.count("count.steps", num_finished_steps(run.trace))
         hint = text.count("notice.wait_hint", len(run.asked), steps=steps)

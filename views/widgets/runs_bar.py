@@ -1,4 +1,4 @@
-"""The runs that a visitor has side by side; nothing while there is only one."""
+"""The runs that a visitor has side by side; a bar that hides itself while there is only one."""
 
 from functools import partial
 
@@ -10,22 +10,29 @@ from views.figures.runs_bar import RunLine
 from views.figures.runs_bar import runs_bar as payload_of
 from views.shelf import Kept
 
-SENT = ("switched", "dropped")
+SENT = ("switched", "dropped", "revisited")
 
 
 def runs_bar() -> None:
-    """Each with a name that says what is different in it; a click turns to it."""
-    kept, run = session.choices().shelf.kept, session.run()
-    if run is not None and len(kept) > 1:
+    """Each with a name that says what is different in it; a click turns to it.
+
+    After a reload the browser adds those that stood there before: it has kept their links, in its tab
+    alone, so that whoever is given the link of one run is not given those of the others.
+    """
+    chosen, run = session.choices(), session.run()
+    kept = chosen.shelf.kept
+    if run is not None:
         sent = {f"on_{what}_change": partial(session.note, "runs", what) for what in SENT}
         lines = [_line(one) for one in kept]
-        piece("runs", payload_of(lines, run.run_id, session.text()), **sent)
+        payload = payload_of(lines, run.run_id, session.text())
+        about = {"example": chosen.example, "visitor": chosen.share.name}
+        piece("runs", payload | about, **sent)
     else:
         st.empty()
 
 
 def _line(kept: Kept) -> RunLine:
-    line, origin = RunLine(kept.run.run_id, kept.number), kept.origin
+    line, origin = RunLine(kept.run.run_id, kept.number, link=kept.run.link), kept.origin
     if origin is None:
         return line
     return line._replace(

@@ -29,8 +29,16 @@ def settings(run: Run) -> None:
     problems = problems_of(run.config, changed, text)
     _fields(run, problems, text)
     branch = Branch(changed, keep_later=_later(run, text))
-    st.caption(_restarts(run, list(changed), problems, text))
+    with st.container(key="settings_foot"):  # stays in sight while the fields scroll behind it
+        st.caption(_restarts(run, list(changed), problems, text))
+        _actions(run, branch, problems, text)
     st.caption(consequence(run, branch))
+    if run.live is not None and run.trace.num_steps:
+        st.caption(_clears(run, text))
+
+
+def _actions(run: Run, branch: Branch, problems: Mapping[str, str], text: Text) -> None:
+    changed = branch.settings
     with st.container(horizontal=True):
         st.button(
             text("settings.apply"),
@@ -44,8 +52,6 @@ def settings(run: Run) -> None:
             branch_button(run, branch, is_off=is_off)
         if run.live is not None and run.trace.num_steps:
             _clear(text)
-    if run.live is not None and run.trace.num_steps:
-        st.caption(_clears(run, text))
 
 
 def _apply() -> None:
