@@ -21,7 +21,8 @@ LINK = re.compile(r"run=[\w-]{22}&step=2&sub=")
 class Server:
     """On letters, with a folder for its runs; it can be killed and started again."""
 
-    def __init__(self, data, **limits):
+    def __init__(self, data, *options, **limits):
+        self.options = options
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -32,7 +33,7 @@ class Server:
     def start(self):
         options = ["--server.address=127.0.0.1", f"--server.port={self.port}"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.browser.letters", *options],
+            [sys.executable, "-m", "tests.browser.letters", *options, *self.options],
             cwd=ROOT,
             env=self.environ,
             stdout=subprocess.DEVNULL,
@@ -46,8 +47,8 @@ class Server:
 
 
 @contextmanager
-def serving(data, **limits):
-    server = Server(data, **limits)
+def serving(data, *options, **limits):
+    server = Server(data, *options, **limits)
     server.start()
     try:
         yield server
@@ -167,6 +168,33 @@ def test_a_click_on_a_page_without_connection_is_done_when_it_is_back(page, tmp_
         expect(page.get_by_role("button", name=re.compile("^2: "))).to_have_attribute(
             "aria-pressed", "true"
         )
+        goes_on_to_its_end(page)
+
+
+def test_a_page_that_was_away_for_too_long_is_begun_anew_and_says_so(page, tmp_path):
+    sockets = []
+
+    def connect(socket):
+        if sockets is not None:
+            sockets.append(socket)
+            socket.connect_to_server()
+        else:
+            socket.close()
+
+    page.route_web_socket(re.compile("_stcore/stream"), connect)
+    with serving(tmp_path, "--server.disconnectedSessionTTL=1") as server:
+        three_steps(page, server)
+        page.get_by_role("button", name="Prompts, settings").click()  # draws all of the page
+        page.get_by_role("button", name="Close settings").click()
+        page.wait_for_timeout(1_000)
+        *_, last = sockets
+        sockets = None  # a laptop is closed, and opened when the server has forgotten it
+        last.close()
+        expect(page.locator(".pw-server")).to_contain_text("The server does not answer")
+        page.wait_for_timeout(3_000)
+        sockets = []
+        is_back(page)
+        expect(page.locator(".pw-server")).to_contain_text("The page was begun anew")
         goes_on_to_its_end(page)
 
 

@@ -1,11 +1,12 @@
 // What a viewer asks for arrives once, and in order (views/asked.py). Each has a number; a letter carries all that is open,
 // a payload says how far the server has answered (`drawn`), and what stays unanswered is sent again.
-const asking = kept("asking", () => ({ page: `${Date.now()}-${Math.random()}`, number: 0, open: [], parts: new Map(), posts: [], isPosting: false, timer: 0, sentAt: 0, tries: 0, usual: 0 }));
+const asking = kept("asking", () => ({ page: `${Date.now()}-${Math.random()}`, number: 0, open: [], parts: new Map(), posts: [], isPosting: false, timer: 0, sentAt: 0, tries: 0, usual: 0, whole: null }));
 // A server that works is asked again late; one that rests early, but not before three times what an answer usually takes.
 const LOOK_MS = 200, IDLE_MS = 600, BUSY_MS = 5000, LONGEST_MS = 20000;
 const PLAIN = ["looked", "uploaded"]; // a clock, and a file that is too large to be sent twice: their parts wait for them on their own
 const NEWEST = ["target"]; // takes the place of an older one
 const TIME = "transport"; // its payload is a picture of all that was done
+const TRIES_OF_PART = 2; // then the whole page is asked for: the fragment of the part may be gone
 const appState = (name) => document.querySelector("[data-testid=stApp]")?.dataset[name];
 
 function ask(key, desk, what, value) {
@@ -18,9 +19,15 @@ function ask(key, desk, what, value) {
 function deliver(key, what) {
   asking.sentAt = performance.now();
   post(() => {
-    const { send } = asking.parts.get(key) ?? {}, asked = asking.open.map((one) => [one.number, one.what, one.value, one.desk]);
-    if (asked.length && send) send(what, { page: asking.page, asked });
+    if (asking.open.length) asking.parts.get(key)?.send(what, letter());
   });
+  lookAfter();
+}
+const letter = () => ({ page: asking.page, asked: asking.open.map((one) => [one.number, one.what, one.value, one.desk]) });
+// What carries the scripts stands outside of every fragment: what it sends draws all of the page anew.
+function askForWhole() {
+  asking.sentAt = performance.now();
+  post(() => asking.whole?.("letter", letter()));
   lookAfter();
 }
 // Streamlit sends what comes within one tick as one message, and runs the fragment of the first alone: so one a tick.
@@ -36,8 +43,10 @@ function lookAfter() {
   if (!asking.open.length) return;
   asking.timer = setTimeout(() => {
     const waited = performance.now() - asking.sentAt, most = (appState("testScriptState") === "notRunning" ? Math.max(IDLE_MS, 3 * asking.usual) : BUSY_MS) * 2 ** asking.tries;
-    const through = appState("testConnectionState") === "CONNECTED" && waited > Math.min(most, LONGEST_MS) ? carrier() : null;
-    if (through) { asking.tries += 1; deliver(...through); } else lookAfter();
+    if (appState("testConnectionState") !== "CONNECTED" || waited < Math.min(most, LONGEST_MS)) { lookAfter(); return; }
+    const through = asking.tries < TRIES_OF_PART ? carrier() : null;
+    asking.tries += 1;
+    if (through) deliver(...through); else askForWhole();
   }, LOOK_MS);
 }
 // The part that was asked, or another one: what stands in the letter says what is meant.

@@ -1,10 +1,12 @@
 // While the server does not answer the page says so in its own words: what is kept, what is lost, what comes back.
 const AWAY_MS = 1200, SLOW_MS = 8000, SAID_MS = 8000, RENEWED_MS = 20000, LOOKS_MS = 400, ASKS_MS = 3000;
-const server = kept("server", () => ({ since: 0, shown: "", until: 0, asked: 0, looks: 0 }));
+const server = kept("server", () => ({ since: 0, shown: "", until: 0, asked: 0, looks: 0, wasAway: false }));
 
 function watchServer(words) {
   server.words = words;
   clearInterval(server.looks); server.looks = setInterval(lookAtServer, LOOKS_MS);
+  server.seen?.disconnect(); server.seen = new MutationObserver(reconnected); // timers rest where nobody looks
+  server.seen.observe(document.documentElement, { subtree: true, attributes: true, attributeFilter: ["data-test-connection-state"] });
   try { if (sessionStorage.getItem(RENEWED)) { sessionStorage.removeItem(RENEWED); tell("renewed", performance.now() + RENEWED_MS); } } catch { /* nothing is kept */ }
 }
 function lookAtServer() {
@@ -18,6 +20,12 @@ function lookAtServer() {
   else if (!isAway && waits && now - waits.at > SLOW_MS) tell("slow", now + LOOKS_MS);
   else if (now > server.until) tell("", 0);
   if (state === "DISCONNECTED_FOREVER" && now - server.asked > ASKS_MS) { server.asked = now; askAgain(); }
+}
+// A new connection may be to another session, which has drawn nothing and knows no fragment: Streamlit asks it for nothing.
+function reconnected() {
+  const isThere = appState("testConnectionState") === "CONNECTED";
+  if (isThere && server.wasAway) askForWhole();
+  server.wasAway = !isThere;
 }
 // Streamlit has given up; the page has not.
 async function askAgain() {

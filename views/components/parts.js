@@ -6,7 +6,8 @@ kept(VERSION, () => Promise.withResolvers()).resolve((name) => { const part = op
 const page = kept("page-sheets", () => { const one = new CSSStyleSheet(); document.adoptedStyleSheets.push(one); return one; });
 page.replaceSync(STYLES.page);
 // Of the whole page: its language, which a part inherits, and with it the shapes of letters and where a line may end.
-export default ({ data }) => {
+export default ({ data, setTriggerValue }) => {
+  asking.whole = setTriggerValue;
   const { language, words, drawn: [key, , answered, session] } = JSON.parse(new TextDecoder().decode(data));
   if (isAnother(session)) return;
   document.documentElement.lang = language; hearAnswer(key, answered); watchServer(words);

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,8 @@ def carry(tag: str, words: dict[str, str]) -> None:
     """
     drawn = (CARRIER, next(_NUMBERS), *session.answered())
     data = msgspec.json.encode({"drawn": drawn, "language": tag, "words": words})
-    _CARRIER(key=CARRIER, data=data, width="content", height="content")
+    hear = partial(session.note, CARRIER, "letter")
+    _CARRIER(key=CARRIER, data=data, width="content", height="content", on_letter_change=hear)
 
 
 # Of two drawings of a part the one with the higher number is newer, also across a restart.
