@@ -117,3 +117,47 @@ def test_the_card_of_a_question_is_made_once(page, base_url):
     click_blocks(page, (5, 4, 3))
     expect(page.locator(".body > .card .picks .block")).to_have_text(["5", "4", "3"])
     assert page.locator(".body > .card .how").count() == 1
+
+
+def test_who_comes_back_without_the_link_goes_on_where_they_were(page, base_url):
+    page.goto(f"{base_url}/learn?lesson=6")
+    page.locator(".body > .card input").fill("3")
+    page.get_by_role("button", name="This is my answer").click()
+    expect(page.locator(".body > .verdict")).to_have_attribute("data-kind", "wrong")
+    page.keyboard.press("Enter")
+    expect(text_of(page, "06-prefill", 1)).to_be_visible()
+    page.goto(f"{base_url}/learn")
+    page.get_by_role("button", name="Go on with lesson 6, text 2").click()
+    expect(text_of(page, "06-prefill", 1)).to_be_visible()
+    expect(page.locator(".mark").first).to_have_attribute("data-kind", "wrong")
+
+
+def test_on_a_phone_the_pool_stands_under_the_question_that_is_answered_in_it(page, base_url):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{base_url}/learn?lesson=2&chunk=2")
+    click_blocks(page, (19,))
+    expect(page.get_by_text("Covered until the question is answered or skipped.")).to_have_count(1)
+    assert tops(page, "prose", "pool", "requests") == sorted(
+        tops(page, "prose", "pool", "requests")
+    )
+    page.get_by_role("button", name="This is my answer").click()
+    expect(page.locator(".body > .verdict")).to_have_attribute("data-kind", "right")
+    expect(page.locator(":root")).not_to_have_attribute("data-asks", "pool")
+    assert tops(page, "prose", "requests", "pool") == sorted(
+        tops(page, "prose", "requests", "pool")
+    )
+
+
+def tops(page: Page, *parts: str) -> list[float]:
+    """How far down each part of the stage begins."""
+    boxes = (page.locator(f".st-key-stage_{part}").bounding_box() for part in parts)
+    return [box["y"] for box in boxes if box is not None]
+
+
+def test_the_first_text_stands_alone(page, base_url):
+    page.goto(f"{base_url}/learn?lesson=1")
+    expect(text_of(page, "01-reserved-rows", 0)).to_be_visible()
+    expect(page.locator(".body > .bars li")).to_have_count(3)
+    expect(page.locator(".st-key-stage_pool")).to_be_hidden()
+    page.get_by_role("button", name="All lessons").click()
+    expect(page.locator(":root")).not_to_have_attribute("data-alone", "true")
