@@ -64,6 +64,13 @@ def test_at_the_cliff_each_prompt_finds_itself_just_evicted():
     )
 
 
+def test_who_holds_no_block_has_no_k_and_v_whatever_it_would_hit():
+    """r1 was thrown out; its hit of 8 tokens was looked up in step 8, but it was not admitted."""
+    left, _ = halves("pressure")
+    waiting = frames_of(left)[8].requests["r1"]
+    assert (waiting.status, waiting.table, waiting.spans) == ("PREEMPTED", (), (0, 0, 0, 0))
+
+
 def test_who_is_preempted_and_for_whom():
     page = drawn("pressure")
     assert said(page) == [

@@ -293,7 +293,7 @@ function curve(memory, figure, ink) {
   data.allocators.forEach((one) => line(context, one[name], { per, y, dash: DASHES[one.kind], colour: ink.text, thick: one.kind === "paged" ? 2 : 1.5 }));
   context.textBaseline = "top"; context.fillText(isShare ? `${n(most)} %` : n(most), 2, TOP + 2);
   const x = (step + .5) * per; context.fillRect(x - .5, TOP, 1, CHART + 4);
-  context.textBaseline = "bottom"; const text = `${data.words.chart_axis} ${n(step)}`, wide = context.measureText(text).width;
+  context.textBaseline = "bottom"; const text = fill(data.words.chart_axis, { step: n(step) }), wide = context.measureText(text).width;
   context.fillText(text, clampTo(x + 4, 0, width - wide), TOP + CHART + FOOT);
 }
 // Steps, not slopes: a value holds until the next one. A gap stays a gap.

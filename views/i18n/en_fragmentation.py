@@ -84,6 +84,6 @@ MESSAGES: dict[str, str] = {
     "frag_word.chart_internal": "Internal waste, % of held or blocked slots",
     "frag_word.chart_external": "External waste, % of held or blocked slots",
     "frag_word.chart_live": "Live requests",
-    "frag_word.chart_axis": "step",
+    "frag_word.chart_axis": "step {step}",
     "frag_word.unknown": "none",
 }

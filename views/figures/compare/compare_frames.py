@@ -19,6 +19,7 @@ from views.theme import BLOCK_STATES
 MAX_CELLS = 256  # blocks of a pool that are drawn
 MAX_ENTRIES = 96  # of a block table
 NO_HASH, UNWRITTEN, VALID = range(3)
+NOTHING: Spans = (0, 0, 0, 0)  # of a request that holds no block, whatever it would hit
 
 
 class RequestFrame(NamedTuple):
@@ -99,7 +100,9 @@ def _request(state: State, request: RequestState) -> RequestFrame:
     return RequestFrame(
         request.status,
         state.waiting.index(id_) + 1 if id_ in state.waiting else 0,
-        token_spans(state, request),
+        token_spans(state, request)
+        if any(request.block_tables) or request.is_finished
+        else NOTHING,
         request.num_tokens,
         request.num_cached_tokens,
         request.num_preemptions,

@@ -20,7 +20,7 @@ MESSAGES: dict[str, str] = {
     "compare.cut": "実行したのは最初の {n} ステップだけです。実際には続きがあります。",
     # Totals
     "compare.no_value": "–",
-    "compare.never": "なし",
+    "compare.never": "終わらない",
     "compare.peak": "{n}（{blocks}、{share}）",
     # A step
     "compare.alike": "このステップでは、両方の実行は同じです。",
@@ -48,7 +48,7 @@ MESSAGES: dict[str, str] = {
     "compare.because_left": "左の理由：{reason}",
     "compare.because_right": "右の理由：{reason}",
     "compare.no_blocks": "ステップ {step} で {need} ブロック必要ですが、空きは {free} です。",
-    "compare.after_preemption": "ステップ {step} ではプリエンプトがあったため、何も受け入れられません。",
+    "compare.after_preemption": "ステップ {step} ではプリエンプションがあったため、何も受け入れられません。",
     "compare.behind": "ステップ {step} では、前にいる {other} の場所がなく、待機キューは順番どおりに処理されます。",
     "compare.uncut": "ステップ {step} では、プロンプトが残りの予算に収まらず、分割もできません。",
     "compare.no_seat.other": "ステップ {step} では {n} リクエストが実行中で、max_num_seqs の上限に達しています。",

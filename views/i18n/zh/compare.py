@@ -20,7 +20,7 @@ MESSAGES: dict[str, str] = {
     "compare.cut": "只运行前 {n} 步；本来还会继续。",
     # Totals
     "compare.no_value": "–",
-    "compare.never": "没有",
+    "compare.never": "不会结束",
     "compare.peak": "{n} ({blocks}, {share})",
     # A step
     "compare.alike": "这一步两边相同。",
