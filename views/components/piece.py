@@ -82,14 +82,14 @@ def _script() -> str:
     """All parts in one module, each in a function of its own that runs once it is asked for."""
     styles = {name: _read(f"{name}.css") for name in NAMES}
     styles["base"] = css_variables() + _read("base.css")
-    styles["page"] = css_variables() + _read("away.css")
+    styles["page"] = css_variables() + _read(f"{AWAY}.css")
     made = (
         f"{json.dumps(name)}: {{ place: {json.dumps(_place(name))}, make: () => {{\n"
         f"{_read(f'{name}.js')}\nreturn present; }} }},"
         for name in NAMES
     )
     parts = ("const PARTS = {", *made, "};", f"const STYLES = {json.dumps(styles)};")
-    return "\n".join((*map(_read, OF_ALL), *parts, _read("parts.js")))
+    return "\n".join((*(_read(f"{name}.js") for name in OF_ALL), *parts, _read("parts.js")))
 
 
 def _place(name: str) -> str:
