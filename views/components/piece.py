@@ -75,7 +75,8 @@ ALONE = (
 LAST = "transport"  # of the stage, in the order of a page
 NARROW = ("readiness", "until")  # no wider than what stands in them
 CARRIER = "parts"
-OF_ALL = ("base.js", "asking.js", "away.js", "progress.js")
+AWAY = "away"
+OF_ALL = ("base", "asking", AWAY, "progress")
 
 
 def _script() -> str:
