@@ -28,7 +28,8 @@ class Change(NamedTuple):
 
 def changeable(loaded: LoadedLesson, scenario: str) -> tuple[dict[str, int], tuple[Request, ...]]:
     """The settings that the scenario has now, and the requests whose texts may be changed: none
-    where they are token ids, stand in a file, or go to the real model."""
+    where they are token ids or stand in a file. The real model writes its answers itself: they are
+    empty here."""
     whole = whole_scenario(loaded.lesson, scenario)
     config = (
         loaded.script(scenario).workload.config
@@ -36,6 +37,10 @@ def changeable(loaded: LoadedLesson, scenario: str) -> tuple[dict[str, int], tup
         else EngineConfig.from_mapping(whole.config)
     )
     requests = tuple(each for each in whole.requests if isinstance(each.prompt, str))
+    requests += tuple(
+        Request(id=f"r{index}", prompt=each.text, output="")
+        for index, each in enumerate(whole.prompts)
+    )
     return {name: getattr(config, name) for name in SETTINGS}, requests
 
 

@@ -49,6 +49,7 @@ PAGE = Room(
         "views.covering",
         "views.study",
         "views.studying",
+        "views.ordering",
         "views.practice",
         "views.practising",
         "views.beat",
@@ -74,6 +75,7 @@ BEHIND_PAGES = Room(
         "views.workloads",
         "views.study",
         "views.horizon",
+        "views.changing",
         "views.limits",
         "views.saving",
         "views.practice",
@@ -236,10 +238,14 @@ ROOMS: dict[str, Room] = {
     "views.limits": Room(ours=("engine.sources.saved", *SETTINGS, *TEXTS)),
     "views.actions": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
     "views.studying": BEHIND_PAGES._replace(
-        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions")
+        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.ordering")
     ),
     "views.study": BEHIND_PAGES,
     "views.horizon": Room(ours=("engine.trace",)),
+    "views.changing": Room(ours=("lessons", "views.drafts", *TEXTS)),
+    "views.ordering": BEHIND_PAGES._replace(
+        ours=(*BEHIND_PAGES.ours, "views.choices", "views.share")
+    ),
     "views.covering": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
     "views.practice": BEHIND_PAGES,
     "views.beat": BEHIND_PAGES,

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 from engine.errors import ConfigError, PagewalkError
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
-from lessons.changed import SETTINGS, Change, run_changed
+from lessons.changed import Change, run_changed
 from lessons.errors import FactError
 from lessons.grading import Grade, choices_of, grade
 from lessons.library import LoadedLesson
+from lessons.scenario import needs_model, whole_scenario
 from lessons.schema import Chunk, Prediction
-from views.drafts import any_number, whole_number
+from views.changing import read_change
+from views.drafts import any_number
 from views.horizon import beginning_of
 from views.text import Text, quoted
 
@@ -52,6 +54,7 @@ class Study:
     variants: set[str] = field(default_factory=set)  # badges whose later behaviour is shown
     typed_change: dict[str, Any] = field(default_factory=dict)  # as it stands in the form
     change_complaint: str = ""
+    ordered: Change | None = None  # it waits for the real model
     motion: Motion | None = None
     is_over: bool = False  # the last text was left: the page sums up
     recalls: bool = False  # came back by a link: the browser may know the answers given before
@@ -208,26 +211,26 @@ class Study:
 
     # Its reader's own run ---------------------------------------------------------------------
 
+    @property
+    def is_about_a_model(self) -> bool:
+        return needs_model(whole_scenario(self.loaded.lesson, self.scenario))
+
     def change(self, sent: Any, text: Text) -> None:
-        """Run the scenario live as its reader changed it. If that fails nothing is lost."""
-        fields = sent if isinstance(sent, dict) else {}
-        self.typed_change, self.change_complaint = fields, ""
+        """Run the scenario live as its reader changed it; on the real model once that is there
+        (ordering.py). If that fails nothing is lost."""
+        self.typed_change, self.change_complaint = sent if isinstance(sent, dict) else {}, ""
         try:
-            settings = {
-                name: whole_number(name, str(given), text)
-                for name, given in dict(fields.get("settings", {})).items()
-                if name in SETTINGS
-            }
-            texts = [
-                {str(id_): str(given) for id_, given in dict(fields.get(name, {})).items()}
-                for name in ("prompts", "outputs")
-            ]
-            self.own[self.scenario] = run_changed(
-                self.loaded, self.scenario, Change(settings, *texts)
-            )
+            change = read_change(sent, text)
+            if self.is_about_a_model:
+                self.ordered = change
+                return
+            self.put_own(run_changed(self.loaded, self.scenario, change))
         except PagewalkError as error:
             self.change_complaint = text.error(error)
-            return
+
+    def put_own(self, trace: Trace) -> None:
+        """Read on in this run of the scenario."""
+        self.own[self.scenario] = trace
         self.answers.pop(self.question or "", None)
         self.motion = None
 
@@ -246,7 +249,7 @@ class Study:
         self.is_over = chunk >= len(chunks)
         self.chunk = max(0, min(chunk, len(chunks) - 1))
         self.furthest = max(self.furthest, self.chunk)
-        self.picks, self.typed, self.complaint = [], "", ""
+        self.picks, self.typed, self.complaint, self.ordered = [], "", "", None
         self.variants = set()  # the next text speaks of 0.17.1 again
         if self.is_over:
             return self.traces[self.scenario].last

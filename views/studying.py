@@ -11,7 +11,7 @@ from engine.errors import PagewalkError
 from lessons.errors import LessonError
 from lessons.grading import Grade, grade
 from lessons.library import LoadedLesson, lesson_folders
-from views import actions
+from views import actions, ordering
 from views.choices import Choices
 from views.figures.selection import Selection
 from views.runs import Run
@@ -258,6 +258,9 @@ def _change(chosen: Choices, _: Run | None, sent: Any) -> bool:
     if study is not None:
         study.change(sent, Text(chosen.language))
         chosen.cursor = study.place(study.here.at)
+        if study.ordered is not None:
+            ordering.order(chosen)
+            return True
     return False
 
 

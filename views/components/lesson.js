@@ -130,12 +130,12 @@ function change(node, data, send) {
   node.hidden = !data; if (!data) return;
   const { words } = data;
   say(part(node, "what", "summary"), words.title);
-  const own = part(node, "own", "p"); say(own, data.is_own ? words.own : words.hint);
+  const own = part(node, "own", "p"); say(own, data.waits || (data.is_own ? words.own : data.hint)); attr(own, "role", "status"); if (data.waits) node.open = true;
   const anew = node.dataset.for !== data.for; node.dataset.for = data.for;
   const field = () => { const l = el("label"), i = el("input"); i.type = "text"; i.autocomplete = "off"; i.spellcheck = false; l.append(el("span"), i); return l; };
   const fillIn = (label, name, word, value) => { label.lastChild.name = name; say(label.firstChild, word); if (anew || !label.lastChild.dataset.made) { label.lastChild.value = value; label.lastChild.dataset.made = "1"; } };
   sync(part(node, "settings"), data.settings, field, (label, [name, word, value]) => { fillIn(label, name, word, value); label.lastChild.inputMode = "numeric"; });
-  sync(part(node, "texts"), data.requests.flatMap(([id, prompt, output]) => [[`prompts ${id}`, fill(words.prompt, { request: id }), prompt], [`outputs ${id}`, fill(words.output, { request: id }), output]]), field, (label, [name, word, value]) => fillIn(label, name, word, value));
+  sync(part(node, "texts"), data.requests.flatMap(([id, prompt, output]) => [[`prompts ${id}`, fill(words.prompt, { request: id }), prompt], [`outputs ${id}`, fill(words.output, { request: id }), output]].filter((row) => row[2] !== null)), field, (label, [name, word, value]) => fillIn(label, name, word, value));
   const complaint = part(node, "complaint"); say(complaint, data.complaint); complaint.hidden = !data.complaint; attr(complaint, "role", "alert");
   const row = part(node, "row");
   if (!row.firstChild) { const run = el("button", "commit"), back = el("button", "skip"); run.type = back.type = "button"; row.append(run, back); }

@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from views import session, studying
+from views import ordering, session, studying
 from views.components.piece import piece
 from views.figures.learning.syllabus import syllabus
 from views.figures.moment import Moment
@@ -13,6 +13,7 @@ from views.runs import Run
 from views.text import Text
 from views.theme import PAGE_STYLE
 from views.widgets.lesson import lesson
+from views.widgets.model import model_status
 from views.widgets.notices import notices
 from views.widgets.stage import stage
 
@@ -31,6 +32,8 @@ def _page() -> None:
     if session.choices().study is None:
         _syllabus()
     else:
+        if ordering.waits(session.choices()):
+            model_status()
         _lesson()
 
 
@@ -51,6 +54,9 @@ def _syllabus() -> None:
 @st.fragment(key="lesson")
 def _lesson() -> None:
     def draw() -> None:
+        if ordering.can_run(session.choices()):
+            with st.spinner(session.text()("learn.model_runs")):
+                ordering.run_ordered(session.choices())
         run = session.lesson_run()
         if run is not None:
             stage(run, prose=_prose, look=session.lesson_run)

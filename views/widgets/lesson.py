@@ -105,7 +105,7 @@ def _given(found: Grade | str) -> Any:
 
 
 def change_form(study: Study, text: Text) -> dict[str, Any] | None:
-    """What may be changed before the scenario runs live; None for a run that is no script."""
+    """What may be changed before the scenario runs live; None where it is token ids alone."""
     settings, requests = changeable(study.loaded, study.scenario)
     typed = study.typed_change
     if not requests:
@@ -124,17 +124,21 @@ def change_form(study: Study, text: Text) -> dict[str, Any] | None:
             [
                 each.id,
                 typed.get("prompts", {}).get(each.id, each.prompt),
-                typed.get("outputs", {}).get(each.id, each.output),
+                None
+                if study.is_about_a_model
+                else typed.get("outputs", {}).get(each.id, each.output),
             ]
             for each in requests
         ],
+        "hint": text.named("learn_change", "hint_model" if study.is_about_a_model else "hint"),
+        "waits": text.named("learn_change", "waits") if study.ordered is not None else "",
         "for": f"{study.loaded.name}/{study.scenario}/{study.scenario in study.own}",
         "complaint": study.change_complaint,
         "words": {name: text.named("learn_change", name) for name in CHANGE_WORDS},
     }
 
 
-CHANGE_WORDS = ("title", "own", "run", "recorded", "prompt", "output", "hint")
+CHANGE_WORDS = ("title", "own", "run", "recorded", "prompt", "output")
 MARKS = ("asks", "text", "right", "wrong", "skipped")
 WORDS = ("back", "back_hint", "leave", "mark", "marks")
 

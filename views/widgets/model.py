@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from views import session
+from views import ordering, session
 from views.components.piece import piece
 from views.figures.kernel.engine_path import engine_path
 
@@ -26,7 +26,7 @@ def model_status() -> None:
     piece("readiness", _payload(chosen.num_looks), on_looked_change=_looked)
     if (loader.is_ready or loader.failure is not None) and not chosen.model_is_seen:
         chosen.model_is_seen = True
-        if session.waits_for_model():
+        if session.waits_for_model() or ordering.waits(chosen):
             st.rerun()
 
 
