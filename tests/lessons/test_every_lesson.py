@@ -36,6 +36,7 @@ def test_a_lesson_asks_something_and_names_its_source(folder: Path) -> None:
     lesson = LoadedLesson(folder).lesson
     assert lesson.predictions
     assert lesson.sources
+    assert lesson.threads, "where people asked"
     assert all(
         source.file.startswith(("v1/", "platforms/", "distributed/")) for source in lesson.sources
     )
