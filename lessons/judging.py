@@ -37,7 +37,7 @@ def _reason(exercise: Exercise, num_done: int, verb: str, target: Target) -> str
     """Which sentence; the rule behind it is the engine's, named in the sentence."""
     deed = exercise.deeds[num_done]
     if deed.verb == DONE:
-        return "enough"
+        return "enough_free" if exercise.deeds[-2].verb == FREE else "enough"
     if verb == DONE:
         return f"more_{deed.verb}"
     if verb != deed.verb:
@@ -61,7 +61,7 @@ def _wrong_verb(deed: Deed, verb: str) -> str:
     if deed.verb == TOUCH and verb == TAKE:
         return "touch_first"
     if verb == TOUCH:
-        return "no_hit"
+        return "not_touch" if deed.verb == FREE else "no_hit"
     return f"not_{verb}"
 
 

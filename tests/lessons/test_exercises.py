@@ -84,3 +84,11 @@ def test_a_mistake_is_told_by_its_own_rule():
     assert judge(asked, 2, TAKE, 9).reason == "take_head"
     assert judge(asked, 2, PREEMPT, "r0").reason == "has_room"
     assert judge(asked, 4, TAKE, 9).reason == "enough"
+
+
+def test_whoever_does_more_than_a_release_asks_for_is_told_of_the_release():
+    asked = exercise(2, 0)
+    deed = asked.deeds[0]
+    assert judge(asked, 0, TOUCH, deed.target).reason == "not_touch"
+    assert judge(asked, 0, TAKE, deed.target).reason == "not_take"
+    assert judge(asked, len(asked.deeds) - 1, FREE, deed.target).reason == "enough_free"
