@@ -158,6 +158,38 @@ def test_a_large_pool_keeps_its_zoom_over_steps_selection_and_settings(page, bas
     expect(holder).not_to_have_attribute("data-zoomed", "true")
 
 
+IN_USE = """(canvas) => {
+  const { width, height } = canvas, pixels = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+  let found = 0;
+  for (let i = 0; i < pixels.length; i += 4) found += pixels[i] === 0 && pixels[i + 1] === 114 && pixels[i + 2] === 178;
+  return found;
+}"""  # how many pixels have the blue of what is in use
+
+
+def test_in_the_largest_pool_the_few_blocks_in_use_are_seen_and_found(page, base_url):
+    """Four of 131,928: one pixel of the picture would be 1.7 of them."""
+    open_at(page, f"{base_url}/playground")
+    restart_with(page, num_blocks="131928")
+    pool = piece(page, "Block pool")
+    holder = pool.locator(".holder")
+    picture = holder.locator("canvas")
+    expect(pool).to_contain_text("A cell is 64 blocks, filled by the share of each state")
+    assert picture.evaluate(IN_USE) >= 5
+    picture.hover(position={"x": 3, "y": 3})
+    expect(picture).to_have_attribute("title", re.compile("^blocks 0 to 63: 4 in use, 0 of them"))
+    picture.click(position={"x": 3, "y": 3})
+    page.wait_for_url(re.compile(r"block=1\b"))
+    for _ in range(3):  # each around the chosen block
+        holder.get_by_role("button", name="Zoom in").click()
+    expect(pool).to_contain_text("A cell is one block.")
+    expect(holder).to_have_attribute("data-zoomed", "true")
+    before = picture.evaluate(IN_USE)
+    box = picture.bounding_box()
+    assert box is not None
+    picture.click(position={"x": 70, "y": box["height"] - 15})  # the far corner of the small map
+    assert before > picture.evaluate(IN_USE), "it looks elsewhere now"
+
+
 def test_presses_around_the_settings_panel_all_count(page, base_url):
     open_at(page, f"{base_url}?step=0&sub=0")
     slider = page.get_by_role("slider", name="Place in the run, in sub-steps")

@@ -9,7 +9,18 @@ from views.text import Text
 from views.theme import BLOCK_STATES
 
 MAX_CELLS = 256  # more are one image: 131,928 buttons would take seconds
-WORDS = ("hover", "hashed", "unwritten", "keys", "zoom_in", "zoom_out", "zoom_reset")
+WORDS = (
+    "hover",
+    "hashed",
+    "unwritten",
+    "keys",
+    "zoom_in",
+    "zoom_out",
+    "zoom_reset",
+    "tile",
+    "far",
+    "near",
+)
 MAX_REF = 63  # what six bits can say: more is drawn as 63+
 UNWRITTEN, VALID = 1 << 6, 2 << 6  # a hash whose K and V are not computed yet, or are
 
