@@ -257,6 +257,14 @@ class History:
                 return life.written[place]
         return None
 
+    def appended_at(self, block_id: int, position: int, num_slots: int) -> int | None:
+        """Where, after `position`, something was first written behind those slots; None if nothing."""
+        life = self._lives.get(block_id) or _BlockLife()
+        for place in range(bisect_right(life.written, position), len(life.written)):
+            if life.first_slots[place] >= num_slots:
+                return life.written[place]
+        return None
+
 
 _NOTES: dict[type[Event], Callable[[History, Any], None]] = {
     events.BlocksTaken: History._note_taken,

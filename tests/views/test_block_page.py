@@ -1,20 +1,15 @@
 """The page of one block: what it holds, what happened to it, and the numbers in it."""
 
-import base64
 import json
-import math
-from array import array
 
 import pytest
 
-from engine.config import EngineConfig, SamplingParams
 from engine.trace.history import history_of
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
-from tests.runner.builders import build_loaded, build_stock, random_prompt
 from tests.views.runs import NAMES, doc_moment, golden_trace
 from views.figures.block.block import block, block_page
-from views.figures.block.kv import Cache, Place, Sight, kv, sight
+from views.figures.block.kv import Sight, kv, sight
 from views.figures.block.life import MAX_SHOWN, life
 from views.figures.moment import block_state, moment_at
 from views.text import Text
@@ -185,100 +180,6 @@ def test_a_long_life_is_shown_around_the_cursor_and_the_rest_is_counted():
 
 
 # Its K and V ----------------------------------------------------------------------------------
-
-
-def values(picture):
-    found = array("f")
-    found.frombytes(base64.b64decode(picture["values"]))
-    width = picture["columns"]
-    return [list(found[row * width : (row + 1) * width]) for row in range(picture["rows"])]
-
-
-def test_only_written_slots_are_drawn_and_the_ends_of_the_scale_are_theirs():
-    keys = [[1.0, -2.0], [0.5, 99.0], [0.0, 0.0], [0.0, 0.0]]
-    payload = kv(
-        Sight(num_slots=1),
-        TEXT,
-        cache=Cache((0, 1), 3),
-        place=Place(1, 2),
-        numbers=(keys, keys),
-    )
-    picture = payload["pictures"][0]
-    drawn = values(picture)
-    assert drawn[0] == [1.0, -2.0]
-    assert all(math.isnan(value) for row in drawn[1:] for value in row)
-    assert (picture["lowest"], picture["highest"], picture["full"]) == (-2.0, 1.0, 2.0)
-    assert payload["choosers"] == [["layer", "layer", [0, 1], 1], ["head", "KV head", [0, 1, 2], 2]]
-    assert payload["hint"].startswith("1 slot is written")
-
-
-def test_a_few_large_numbers_do_not_pale_the_rest():
-    keys = [[0.1] * 99 + [50.0]]
-    picture = kv(Sight(num_slots=1), TEXT, cache=Cache((0,), 1), numbers=(keys, keys))["pictures"][
-        0
-    ]
-    assert picture["highest"] == 50.0
-    assert picture["full"] == pytest.approx(0.1)
-
-
-def test_what_cannot_be_drawn_says_why():
-    cache = Cache((0,), 1)
-    assert kv(Sight(), TEXT, cache=cache)["why_not"].startswith("Not computed")
-    assert kv(Sight(num_slots=4), TEXT)["why_not"].startswith("Not in this file")
-    gone = Sight(num_slots=4, overwritten_at=Cursor(6, 3))
-    assert kv(gone, TEXT, cache=cache)["why_not"].startswith("Overwritten at step 6")
-
-
-def test_block_4_is_overwritten_by_its_next_taker_and_block_5_is_not_by_its_next_token():
-    trace = golden_trace("doc_example")
-    assert sight(trace, trace.after_update(3), 4).overwritten_at.step == 6
-    assert sight(trace, trace.after_update(2), 5).overwritten_at.step == 6
-    assert sight(trace, trace.last, 4).is_intact
-    assert sight(trace, find(0, "BlocksTaken"), 1) == Sight()
-    assert sight(trace, Cursor(0, 0), 9) == Sight()
-
-
-def test_a_layer_of_another_group_gives_way_to_the_nearest():
-    cache = Cache(layers=(1, 3, 5), num_kv_heads=2)
-    assert cache.nearest(Place(0, 7)) == Place(1, 1)
-    assert cache.nearest(Place(5, 0)) == Place(5, 0)
-    assert Place.from_browser({"layer": 3, "head": 1}) == Place(3, 1)
-    for nonsense in (None, 7, {}, {"layer": -1, "head": "x"}, {"layer": True, "head": 1.5}):
-        assert Place.from_browser(nonsense) == Place(0, 0)
-
-
-def test_what_is_said_to_be_intact_is_in_the_cache_tensor_as_it_was():
-    """Two requests in a pool so small that one is preempted and blocks change hands."""
-    source = live_source()
-    known = {}
-    while source.has_unfinished_requests:
-        source.step()
-        for block_id, entry in source.trace.at(source.trace.last).blocks.items():
-            if entry.num_written_slots:
-                known[source.trace.last, block_id] = source.peek_kv(block_id, 1, 0)
-    num_intact, num_changed = 0, 0
-    for (cursor, block_id), then in known.items():
-        seen, now = sight(source.trace, cursor, block_id), source.peek_kv(block_id, 1, 0)
-        is_same = all(
-            before[: seen.num_slots] == after[: seen.num_slots]
-            for before, after in zip(then, now, strict=True)
-        )
-        assert is_same or not seen.is_intact, (cursor, block_id)
-        num_intact += seen.is_intact
-        num_changed += not is_same
-    assert source.trace.at(source.trace.last).num_preemptions
-    assert num_intact > 10
-    assert num_changed > 10
-
-
-def live_source():
-    live = pytest.importorskip("engine.sources.live")
-    config = EngineConfig(block_size=4, num_blocks=9, max_num_batched_tokens=32, max_model_len=32)
-    source = live.LiveSource(build_loaded(build_stock()), config)
-    for seed in (1, 2):
-        prompt = random_prompt(9, seed=seed)
-        source.add_request(prompt, sampling=SamplingParams(max_tokens=14, ignore_eos=True))
-    return source
 
 
 def test_a_new_trace_has_no_block_to_read():

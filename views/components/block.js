@@ -107,7 +107,7 @@ function show(node, picture, data, readout) {
   });
   if (canvas.width !== columns || canvas.height !== rows) { canvas.width = columns; canvas.height = rows; }
   canvas.getContext("2d").putImageData(image, 0, 0);
-  canvas.tabIndex = 0; attr(canvas, "role", "application"); attr(canvas, "aria-label", `${picture.name}, ${kv.hint}. ${kv.keys}`);
+  canvas.tabIndex = 0; attr(canvas, "role", "application"); attr(canvas, "aria-label", `${picture.name}, ${kv.hint} ${kv.keys}`);
   const token = (slot) => { const drawn = data.tokens[slot]?.[0] ?? ""; return typeof drawn === "string" ? drawn : drawn.map(([text]) => text).join(""); };
   const read = (column, slot) => {
     const value = values[slot * columns + column];

@@ -1,7 +1,9 @@
 """The real K and V of a block as a heat map: rows are slots, columns the dimensions of one head.
 
-The numbers are in the cache tensors, not in the trace, and those hold what was written last. So they
-are drawn only while they still are what they were at the cursor.
+The numbers are in the cache tensors, not in the trace, and those hold what was written last. So a slot
+is drawn only while nothing was written to it after the cursor. What its holder appended later is left
+out, and said; once a slot of those that had been written is written again, nothing is drawn: a
+picture of two requests' numbers would be true of no moment.
 """
 
 import base64
@@ -28,6 +30,7 @@ class Sight(NamedTuple):
     num_slots: int = 0  # written at the cursor
     group_id: int = 0
     overwritten_at: Cursor | None = None
+    appended_at: Cursor | None = None  # the first of the slots behind them, if it is intact
 
     @property
     def is_intact(self) -> bool:
@@ -68,14 +71,18 @@ class Cache(NamedTuple):
 
 
 def sight(trace: Trace, cursor: Cursor, block_id: int) -> Sight:
-    """Slots that are appended later do no harm; the first that is written again does."""
+    """Slots that are appended later do no harm and are left out; the first that is written again does."""
     block = trace.at(cursor).blocks.get(block_id)
     if block is None or not block.num_written_slots:
         return Sight()
     history = history_of(trace)
-    position = history.overwritten_at(block_id, trace.position(cursor), block.num_written_slots)
-    where = None if position is None else history.cursor_at(position)
-    return Sight(block.num_written_slots, block.group_id, where)
+    here, num_slots = trace.position(cursor), block.num_written_slots
+    over = history.overwritten_at(block_id, here, num_slots)
+    if over is not None:
+        return Sight(num_slots, block.group_id, overwritten_at=history.cursor_at(over))
+    later = history.appended_at(block_id, here, num_slots)
+    where = None if later is None else history.cursor_at(later)
+    return Sight(num_slots, block.group_id, appended_at=where)
 
 
 def kv(
@@ -109,8 +116,15 @@ def kv(
         "range": text("kv.range"),
         "keys": text("kv.arrow_keys"),
         "not_written": text("kv.slot_not_written"),
-        "hint": text.count("kv.hint", seen.num_slots),
+        "hint": text.told(_hint(seen, text)),
     }
+
+
+def _hint(seen: Sight, text: Text) -> list[str]:
+    said = [text.count("kv.hint", seen.num_slots)]
+    if seen.appended_at is not None:
+        said.append(text("kv.later", slot=seen.num_slots, step=seen.appended_at.step))
+    return said
 
 
 def _picture(name: str, matrix: Matrix, num_slots: int) -> dict[str, Any]:
