@@ -36,6 +36,7 @@ function tell(what, until) {
   server.shown = what; server.until = until;
   if (!what) { server.node?.remove(); server.node = null; return; }
   const node = server.node ??= document.body.appendChild(el("div", "root pw-server")), { words } = server;
+  node.style.colorScheme = getComputedStyle(document.querySelector("[data-testid=stApp]")).colorScheme; // the viewer's choice
   attr(node, "role", "status"); attr(node, "data-is", what);
   const close = el("button", "close", "×"); close.type = "button"; attr(close, "aria-label", words.close); close.hidden = what === "away";
   close.onclick = () => tell("", 0);
