@@ -282,5 +282,7 @@ ROOMS: dict[str, Room] = {
     "views.examples": Room(ours=("engine.workload", *SETTINGS)),
     "views.model_choice": Room(ours=(*SETTINGS, *TEXTS)),
     "views.loading": Room(ours=("views.model_choice", "views.turns", "engine.sources", *SETTINGS)),
+    "views.first_page": Room(packages=("streamlit", "starlette")),
     "app": Room(ours=("views",), packages=("streamlit",)),
+    "serve": Room(ours=("views.first_page",), packages=("streamlit",)),
 }

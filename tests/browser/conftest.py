@@ -46,7 +46,7 @@ def serving(path: str = "") -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
+    command = [sys.executable, "-m", "views", f"--server.port={port}"]
     options = ["--server.address=127.0.0.1", "--server.headless=true"]
     server = subprocess.Popen(
         [*command, *options, f"--server.baseUrlPath={path}"],

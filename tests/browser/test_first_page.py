@@ -1,0 +1,15 @@
+"""The way of a browser to its server, before anything is drawn."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("name", ["", "playground"])
+def test_a_page_finds_its_server_at_the_first_question(page, base_url, name):
+    asked = []
+    page.on("response", lambda answer: asked.append((answer.url, answer.status)))
+    page.goto(f"{base_url}/{name}")
+    page.locator(".root").first.wait_for(state="attached")
+    assert [each for each in asked if "health" in each[0]] == [(f"{base_url}/_stcore/health", 200)]
+    assert [each for each in asked if each[1] >= 400] == []
