@@ -137,3 +137,17 @@ def test_two_parts_that_send_in_one_tick_are_both_answered(page: Page, line: Lin
     )
     where(page, 3, 5)
     nothing_is_open(page)
+
+
+def test_a_click_that_was_under_way_when_the_page_changed_is_done_where_it_was_meant(
+    page: Page, line: Line
+):
+    line.lost_words = [b"selected"]
+    block(page, 2).click()
+    page.get_by_role("link", name="Lessons").click()
+    expect(page.get_by_role("group", name="Time")).to_have_count(0)
+    page.get_by_role("link", name="Playground").click()
+    where(page, 3, 6)
+    is_selected(page, 2)
+    nothing_is_open(page)
+    is_selected(page, 2)
