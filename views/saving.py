@@ -98,8 +98,6 @@ class Brought(NamedTuple):
         said = [back if is_page_new else text.count("saved.again", num_steps)]
         if self.saved.problem is not None:
             said.append(text("saved.in_part", reason=text.said(self.saved.problem)))
-        if is_page_new:
-            said.append(text("saved.beside"))
         return text.told(said)
 
 

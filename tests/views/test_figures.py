@@ -9,6 +9,7 @@ from engine.trace.state import Cursor
 from lessons.library import load_lesson
 from lessons.places import find_place
 from tests.views.runs import NAMES, doc_moment, golden_trace, moments, trace_with_cut_hits
+from tests.views.trees import run
 from views.figures.block.block import block
 from views.figures.cache.pool import MAX_REF, pool
 from views.figures.cache.queue import queue
@@ -85,6 +86,17 @@ def test_tokens_are_cut_where_blocks_end_and_coloured_by_what_happened_to_them()
 
 def token_states(card):
     return [[token[1] for token in part["tokens"]] for part in card["blocks"]]
+
+
+def test_tokens_are_large_in_a_small_pool_as_long_as_all_stay_in_sight():
+    assert requests(moment_at(golden_trace("doc_example"), Cursor(3, 4)), TEXT)["roomy"]
+    prompts = [(list(range(n, n + 40)), {}) for n in (0, 100)]
+    many = run(prompts, num_blocks=16, block_size=8)
+    first = moment_at(many, Cursor(0, 1))
+    assert requests(first, TEXT)["roomy"], "40 tokens"
+    wide = run([(list(range(70)), {})], num_blocks=16, block_size=8)
+    assert not requests(moment_at(wide, Cursor(0, 1)), TEXT)["roomy"], "70 tokens"
+    assert not requests(moment_at(run(prompts, num_blocks=64), Cursor(0, 1)), TEXT)["roomy"]
 
 
 def test_the_queue_names_the_next_victim_and_what_is_forgotten_with_it():

@@ -8,7 +8,6 @@ MESSAGES: dict[str, str] = {
     "saved.back.other": "The page was begun anew, and the run is back as it was saved: {n:,} finished steps.",
     "saved.again.one": "The run is back as it was saved: {n} finished step.",
     "saved.again.other": "The run is back as it was saved: {n:,} finished steps.",
-    "saved.beside": "Where other runs stood beside it, the bar above opens them again.",
     "saved.put_away": "Another run stood here, with {requests} and {steps}. It is saved.",
     "saved.closed": "Run {number} was closed. It is saved.",
     "saved.bring": "Bring it back",

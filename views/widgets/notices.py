@@ -25,6 +25,8 @@ def notices() -> None:
         if reason and session.choices().cursor == run.trace.last:
             found["stuck"] = reason
         found |= _saved(run)
+        if text.said(found.get("note", "")) == found.get("at_rest"):
+            del found["note"]  # once is enough
         if _departs(run.trace, session.choices().cursor.step):
             found["departs"] = text("notice.departs")
     shown = [

@@ -11,6 +11,7 @@ from views.figures.moment import ROOMY_BLOCKS, Moment
 from views.text import Text, quoted
 
 MAX_CARDS = 24
+ROOMY_TOKENS = 64  # more of them go on in the small letters of a large pool
 MAX_FIRST_WORDS = 48  # characters of a finished request's prompt
 MAX_TEXT = 400  # characters of a generated text on the card
 
@@ -56,8 +57,14 @@ def requests(
         "block_label": text("requests.block"),
         "shared_label": text("requests.shared_character"),
         "unfold_hint": text("requests.unfold_hint"),
-        "roomy": state.num_blocks <= ROOMY_BLOCKS,
+        "roomy": _is_roomy(state),
     }
+
+
+def _is_roomy(state: State) -> bool:
+    """In large letters, as long as all that run and wait stay in sight."""
+    num_tokens = sum(request.num_tokens for request in state.live_requests().values())
+    return state.num_blocks <= ROOMY_BLOCKS and num_tokens <= ROOMY_TOKENS
 
 
 def _nobody(moment: Moment, text: Text, *, can_add: bool) -> str:

@@ -11,7 +11,6 @@ MESSAGES: dict[str, str] = {
     "saved.bring_hint": "按保存时的样子，在最后完成的一步打开它。引擎重复它的过去，然后继续。",
     "notice_kind.away": "已收起",
     "saved.again.other": "这次运行已按保存时的样子找回：{n:,} 个已完成的步骤。",
-    "saved.beside": "如果曾有其他运行与它并列，可在上方的栏中重新打开。",
     "saved.in_part": "它的文件有一部分已损坏（{reason}）。",
     "saved.stopped": "已停下：引擎还没有重走完这次运行的过去，所以还不能让它做什么。越过末尾再走一步，它就会继续。",
     "saved.waiting": "这次运行可以查看；模型就绪后就能继续。",
