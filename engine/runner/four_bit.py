@@ -8,6 +8,10 @@ operator whose groups are the same 32 and whose weight is scale * (q - 8) + zero
 bit by bit, and zero = minimum + 8 * scale. Its fast form takes activations, scales and zeros in
 bfloat16: scale and zero, not each weight, are rounded to it.
 
+    Q8_0   weight = scale * (q - 128)    q from 0 to 255: the output layer of many 4-bit files
+
+torch has no kernel for those. They are kept for engine/runner/native, which takes both.
+
 Which linear layer a tensor of the file belongs to is not taken on trust: dequantised it must be
 that layer's weight.
 """
@@ -20,6 +24,7 @@ import torch
 from torch import Tensor, nn
 
 FOUR_BIT = "4bit"  # the dtype choice: "4-bit, as stored"
+EIGHT_BIT = "8bit"
 GROUP_SIZE = 32
 ROWS_TOGETHER = 16  # the operator packs so many rows at once
 INNER_K_TILES = 1  # of the CUDA form; the CPU's has none
@@ -29,7 +34,7 @@ MULTIPLY_ERRORS = (RuntimeError, AttributeError, NotImplementedError)
 class FourBitWeight(NamedTuple):
     """A weight [out_features, in_features] in groups along its rows."""
 
-    quants: Tensor  # [out_features, in_features] uint8, 0 to 15
+    quants: Tensor  # [out_features, in_features] uint8, 0 to 15; of Q8_0 0 to 255
     scales: Tensor  # [out_features, in_features / 32] float32
     minima: Tensor  # the same; the value of q = 0
 
@@ -58,6 +63,12 @@ def side_by_side(weights: Sequence[FourBitWeight]) -> FourBitWeight:
 def four_bit_of(layer: nn.Module) -> FourBitWeight | None:
     """What `keep_stored_weights` found for a linear layer."""
     found: FourBitWeight | None = getattr(layer, FOUR_BIT, None)
+    return found
+
+
+def eight_bit_of(layer: nn.Module) -> FourBitWeight | None:
+    """The same of a layer that the file stores in 8 bits."""
+    found: FourBitWeight | None = getattr(layer, EIGHT_BIT, None)
     return found
 
 
@@ -97,7 +108,7 @@ def kernel_works() -> bool:
 def keep_stored_weights(model: nn.Module, gguf: Path) -> int:
     """Give each linear layer of `model` that the file stores in 4 bits its stored weight; how many.
 
-    `model` is the stock one, loaded from the dequantised file.
+    Those in 8 bits get theirs too, and are not counted. `model` is the stock one, loaded from the dequantised file.
     """
     from gguf import GGUFReader
 
@@ -107,13 +118,13 @@ def keep_stored_weights(model: nn.Module, gguf: Path) -> int:
     heads = {config.num_attention_heads, getattr(config, "num_key_value_heads", None)}
     num_kept = 0
     for name, layer in _linear_layers(model, reader):
-        stored = _read(tensors[name]) if name in tensors else None
-        if stored is None or not stored.fits_the_kernel:
+        bits, stored = _read(tensors[name]) if name in tensors else ("", None)
+        if stored is None or (bits == FOUR_BIT and not stored.fits_the_kernel):
             continue
         for weight in _row_orders(stored, sorted(heads - {None})):
             if torch.equal(weight.dequantised().to(layer.weight.dtype), layer.weight):
-                setattr(layer, FOUR_BIT, weight)
-                num_kept += 1
+                setattr(layer, bits, weight)
+                num_kept += bits == FOUR_BIT
                 break
     return num_kept
 
@@ -126,26 +137,30 @@ def _linear_layers(model: nn.Module, reader: Any) -> Iterator[tuple[str, nn.Line
     architectures = {name: number for number, name in MODEL_ARCH_NAMES.items()}
     config: Any = model.config
     names = get_tensor_name_map(architectures[named], config.num_hidden_layers)
+    is_tied = getattr(config, "tie_word_embeddings", False)
     for path, layer in model.named_modules():
-        name = names.get_name(path)
+        name = "token_embd" if path == "lm_head" and is_tied else names.get_name(path)
         if type(layer) is nn.Linear and name is not None:
             yield f"{name}.weight", layer
 
 
-def _read(tensor: Any) -> FourBitWeight | None:
-    """Blocks of scale, minimum (Q4_1 alone) and 16 bytes: the first 16 q low, the others high."""
+def _read(tensor: Any) -> tuple[str, FourBitWeight | None]:
+    """FOUR_BIT or EIGHT_BIT, and the weight; None for every other kind of tensor."""
     kind = tensor.tensor_type.name
-    if kind not in ("Q4_0", "Q4_1"):
-        return None
-    num_halves = 2 if kind == "Q4_1" else 1
+    if kind not in ("Q4_0", "Q4_1", "Q8_0"):
+        return "", None
     data = torch.from_numpy(tensor.data.copy())
-    blocks = data.view(len(data), -1, 2 * num_halves + GROUP_SIZE // 2)
+    num_halves, num_bytes = (2 if kind == "Q4_1" else 1), (32 if kind == "Q8_0" else 16)
+    blocks = data.view(len(data), -1, 2 * num_halves + num_bytes)
     halves = blocks[..., : 2 * num_halves].contiguous().view(torch.float16).float()
-    nibbles = blocks[..., 2 * num_halves :]
-    quants = torch.cat((nibbles & 15, nibbles >> 4), dim=-1).view(len(data), -1)
     scales = halves[..., 0].contiguous()
+    quants = blocks[..., 2 * num_halves :]
+    if kind == "Q8_0":  # signed bytes
+        quants = (quants ^ 128).flatten(1)
+        return EIGHT_BIT, FourBitWeight(quants, scales, -128 * scales)
+    quants = torch.cat((quants & 15, quants >> 4), dim=-1).flatten(1)  # the first 16 q are low
     minima = halves[..., 1].contiguous() if num_halves == 2 else -8 * scales
-    return FourBitWeight(quants, scales, minima)
+    return FOUR_BIT, FourBitWeight(quants, scales, minima)
 
 
 def _row_orders(weight: FourBitWeight, heads: Sequence[int]) -> Iterator[FourBitWeight]:

@@ -24,6 +24,7 @@ from engine.runner.fused_layers import fuse_layers
 from engine.runner.gguf_file import READ_ERRORS, converted_folder, file_identity
 from engine.runner.huge_pages import huge_pages_for_new_memory
 from engine.runner.model_folder import Progress, say_nothing
+from engine.runner.native.trial import NativeForm, native_form
 from engine.runner.one_row import OneRowModel, one_row_model
 from engine.runner.packed_linear import TORCH, kernel_for, pack_linears
 from engine.runner.placement import choose_device, choose_dtype, set_threads
@@ -55,6 +56,7 @@ class LoadedModel:
     attention_backend: str
     linear_path: str  # how the linear layers are computed: packed_linear.py
     one_row: OneRowModel | None  # the short way for a step of one row
+    native: NativeForm  # the compiled way for a step of a few rows
 
     @property
     def has_chat_template(self) -> bool:
@@ -122,6 +124,7 @@ def assemble(
     vocab_size = int(stock.get_output_embeddings().weight.shape[0])
     answer = ask_stock(stock, vocab_size)
     is_four_bit = any(four_bit_of(layer) for layer in stock.modules())
+    native = native_form(stock)
     linear_path = _replace_linears(stock)
     shape = try_attention(stock, answer)
     return LoadedModel(
@@ -141,6 +144,7 @@ def assemble(
         attention_backend=choose_backend(device).name,
         linear_path=linear_path,
         one_row=one_row_model(stock, answer, shape),
+        native=native.tried(answer, shape),
     )
 
 

@@ -19,6 +19,7 @@ from engine.runner.detokenizer import Detokenizer
 from engine.runner.input_batch import InputBatch, build_input_batch
 from engine.runner.kv_cache import KVCacheLayout, allocate_kv_cache, tensors_by_layer
 from engine.runner.model_loader import LoadedModel
+from engine.runner.native.model import MAX_ROWS, NativeDecode
 from engine.runner.probe import RowQuery, query_of
 from engine.runner.sampler import Row, Sampled
 
@@ -69,7 +70,11 @@ class ModelRunner:
         layers = range(loaded.num_layers)
         self.kinds = [(self.layout.group_of_layer(i), loaded.windows[i]) for i in layers]
         self.decode_path = self._find_decode_path()
-        self.one_row = loaded.one_row if self.backend.name == ReferenceAttention.name else None
+        is_torch = self.backend.name == ReferenceAttention.name
+        self.one_row = loaded.one_row if is_torch else None
+        self.native: NativeDecode | None = None
+        if is_torch and loaded.native.model is not None:
+            self.native = NativeDecode(loaded.native.model, self.kv_caches, self.kinds)
         self.eos_token_ids = frozenset(loaded.eos_token_ids)
         self.vocab_size = loaded.vocab_size
         self.detokenizers: dict[str, Detokenizer] = {}
@@ -114,6 +119,10 @@ class ModelRunner:
     @torch.inference_mode()
     def forward(self, batch: InputBatch) -> Tensor:
         """Logits [num_samples, vocab_size] of the rows that sample."""
+        if self.native is not None and batch.input_ids.shape[1] <= MAX_ROWS:
+            return self.native(
+                batch.input_ids[0], batch.positions[0], batch.sample_rows, batch.groups
+            )
         plans = {
             (group_id, window): self.backend.plan(
                 batch.groups[group_id], window=window, dtype=self.loaded.dtype
@@ -199,9 +208,11 @@ class ModelRunner:
 
     @property
     def path_reason(self) -> str | None:
-        """Why a GPU does without the kernels, or without graphs any more: whole sentences."""
+        """Why a GPU does without the kernels, or without graphs any more, or a CPU without compiled
+        decode steps: whole sentences."""
         of_graphs = None if self.decode_path is None else self.decode_path.reason
-        return " ".join(filter(None, (self._backend_reason, of_graphs))) or None
+        of_native = self.loaded.native.reason
+        return " ".join(filter(None, (self._backend_reason, of_graphs, of_native))) or None
 
     def header_fields(self) -> dict[str, Any]:
         """What is fixed for a run and decides its numbers: stands in the trace's header."""
@@ -215,6 +226,7 @@ class ModelRunner:
                     self.backend.name,
                     loaded.linear_path,
                     *([] if self.decode_path is None else [self.decode_path.name]),
+                    *([] if self.native is None else [self.native.model.name]),
                 )
             ),
             "tokenizer_id": loaded.tokenizer_id,

@@ -51,6 +51,7 @@ class Counting(ModelRunner):
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
         self.num_short, self.logits = 0, []
+        self.native = None  # it would be asked first
         model, self.one_row = self.one_row, self._short
         self.model = model
 
