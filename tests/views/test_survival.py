@@ -93,6 +93,9 @@ def test_before_the_model_is_there_a_run_can_be_looked_at_and_nothing_pretends_m
     why = "This run can be looked at, and goes on once the model is there."
     assert notice(back, "at_rest") == why
     assert not payload(back, "transport")["can_go_on"]
+    send(send(back, "selected", {"block": 1}), "lens", "block")
+    not_yet = "Not yet: first the engine has to repeat this run up to here."
+    assert payload(back, "block")["kv"]["why_not"] == not_yet
     send(back, "until", {"kind": "done"})
     assert (notice(back, "at_rest"), notice(back, "note")) == (why, None), "said once"
     back.button(key="panel").click().run()

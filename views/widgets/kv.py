@@ -3,6 +3,7 @@
 from typing import Any
 
 from engine.trace.state import Cursor
+from views import session
 from views.figures.block.kv import Cache, Place, kv, sight
 from views.runs import Run
 from views.text import Text
@@ -16,8 +17,9 @@ def kv_of(
         return {}
     seen = sight(run.trace, cursor, selected)
     shape = run.kv_shape(seen.group_id)
-    if shape is None or run.is_coming_back:
-        return kv(seen, text, is_coming_back=run.is_coming_back)
+    is_coming_back = run.is_coming_back or session.waits_for_model()
+    if shape is None or is_coming_back:
+        return kv(seen, text, is_coming_back=is_coming_back)
     cache = Cache(*shape)
     place = cache.nearest(place)
     numbers = run.peek_kv(selected, place.layer, place.head) if seen.is_intact else None
