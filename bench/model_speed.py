@@ -40,7 +40,10 @@ class ModelBench:
         self.folder = model or default_model_folder()
         stock = load_stock_model(self.folder, getattr(torch, self.stock_dtype))
         self.pagewalk = Pagewalk(model, dtype)
-        weight_mb = weight_bytes(self.pagewalk.loaded.model) / 1e6
+        print(f"Pagewalk computes on {self.pagewalk.path}")
+        native = self.pagewalk.loaded.native.model
+        of_torch = weight_bytes(self.pagewalk.loaded.model)
+        weight_mb = (of_torch if native is None else native.num_bytes) / 1e6
         self.floor = Floor(weight_mb, bandwidth_gb_s)
         self.contenders: dict[str, Timed] = {
             "pagewalk": self.pagewalk.time,
@@ -94,7 +97,8 @@ class ModelBench:
                 for batch, row in found.items()
             ],
         )
-        return {"decode_tok_s": found, "decode_floor": floor}
+        path = self.pagewalk.path
+        return {"decode_path": path, "decode_tok_s": found, "decode_floor": floor}
 
     def _floor_method(self) -> str:
         floor = self.floor

@@ -22,6 +22,12 @@ class Pagewalk:
         """`model` None: the default one."""
         self.loaded = load_model(model, dtype=dtype, device="cpu")
 
+    @property
+    def path(self) -> str:
+        """On which kernels a run is computed, as its trace says it."""
+        runner = ModelRunner(self.loaded, num_blocks=2, block_size=BLOCK_SIZE)
+        return str(runner.header_fields()["kernel_path"])
+
     def time(self, prompts: Prompts, num_new_tokens: int) -> Timing:
         """With recording on, as in the app. The budget takes all prompts in the first step."""
         timing, _ = self._run(prompts, num_new_tokens)

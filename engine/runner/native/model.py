@@ -54,6 +54,11 @@ class NativeModel:
         """native-bfloat16, native-four_bit, ..: how the layers' weights are stored."""
         return f"native-{Kind(self.structure.layers[0].qkv.kind).name.lower()}"
 
+    @property
+    def num_bytes(self) -> int:
+        """What a step reads of the weights."""
+        return sum(weight.panels.nbytes for weight in self.kept if isinstance(weight, Weight))
+
     def turns(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and signed sines, [num_rows, head_size]. Two threads that miss compute the same."""
         last = int(positions.max())
