@@ -265,3 +265,10 @@ def test_another_version_of_the_sources_is_another_library(tmp_path, monkeypatch
     assert library_module._identity() == before
     (tmp_path / "step.c").write_text("// another\n")
     assert library_module._identity() != before
+
+
+def test_a_model_that_leaves_too_little_memory_stays_with_torch(monkeypatch):
+    monkeypatch.setattr("engine.runner.native.trial.free_bytes", lambda device: 1 << 10)
+    form = native_form(build_stock().bfloat16())
+    assert form.model is None
+    assert form.reason.endswith("need 0 MiB, and 0 MiB are free.")

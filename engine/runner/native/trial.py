@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from engine.runner.architecture import TOLERANCES, AttentionShape, StockAnswer, deviation
 from engine.runner.attention.backend import GroupBatch
+from engine.runner.memory import free_bytes, weight_bytes
 from engine.runner.native.library import library
 from engine.runner.native.model import NativeDecode, NativeModel
 from engine.runner.native.structures import KINDS
@@ -36,8 +37,19 @@ def native_form(stock: Any) -> NativeForm:
     """
     if next(stock.parameters()).dtype == torch.float32 or not is_supported(stock):
         return NativeForm(None, None)
-    reason = library().reason
+    reason = _too_large(stock) or library().reason
     return NativeForm(None if reason else NativeModel(stock), reason)
+
+
+def _too_large(stock: Any) -> str | None:
+    """Torch packs the weights for itself as well: there must be memory for both."""
+    needed, free = 2 * weight_bytes(stock), free_bytes(torch.device("cpu"))
+    if needed <= free:
+        return None
+    return (
+        f"Decode steps run in torch: weights for compiled ones as well need {needed >> 20} MiB, "
+        f"and {free >> 20} MiB are free."
+    )
 
 
 def is_supported(model: Any) -> bool:
