@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.config import EngineConfig, SamplingParams
-from engine.errors import PagewalkError, SourceError
+from engine.errors import ConfigError, PagewalkError, SourceError
 from engine.trace.codec import write_trace
 from engine.trace.state import RequestState, State
 
+MAX_CHARACTERS = 50_000  # of a prompt
 DEFAULTS = EngineConfig(
     block_size=16,
     num_blocks=513,
@@ -68,6 +69,7 @@ def run_prompts(options: argparse.Namespace) -> dict[str, Any]:
         ignore_eos=options.ignore_eos,
     )
     config = _settings(options)
+    _check_prompts(options.prompt)
     from engine.sources.live import LiveSource, load_model  # torch, only once it is needed
 
     model = load_model(options.model, dtype=options.dtype, device=options.device)
@@ -94,6 +96,16 @@ def run_prompts(options: argparse.Namespace) -> dict[str, Any]:
         "requests": [_summary(request) for request in state.requests.values()],
         "steps": source.engine.step_index,
     }
+
+
+def _check_prompts(prompts: Sequence[str]) -> None:
+    """Before a tokenizer spends minutes on what no context holds."""
+    for prompt in prompts:
+        if len(prompt) > MAX_CHARACTERS:
+            raise ConfigError(
+                f"the prompt has {len(prompt):,} characters, but at most {MAX_CHARACTERS:,} are "
+                "taken: shorten it"
+            )
 
 
 def _summary(request: RequestState) -> dict[str, Any]:
