@@ -229,15 +229,6 @@ def test_an_open_panel_that_follows_time_to_another_step_mounts_nothing_anew(pag
     expect(field).to_have_value("5")
 
 
-def test_a_target_that_is_lost_on_its_way_is_sent_again(page, base_url):
-    open_at(page, f"{base_url}?step=0&sub=2")
-    page.evaluate("globalThis.__pagewalk.time.send = () => {}")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    page.evaluate("globalThis.__pagewalk.time.send = (target) => { globalThis.resent = target; }")
-    page.wait_for_function("globalThis.resent?.position === 4")
-
-
 def test_opened_cards_stay_open_when_the_page_around_them_changes(page, base_url):
     page.goto(f"{base_url}?step=7")
     page.get_by_role("button", name="tokens and answer of request0").click()
