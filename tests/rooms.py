@@ -284,5 +284,5 @@ ROOMS: dict[str, Room] = {
     "views.loading": Room(ours=("views.model_choice", "views.turns", "engine.sources", *SETTINGS)),
     "views.first_page": Room(packages=("streamlit", "starlette")),
     "app": Room(ours=("views",), packages=("streamlit",)),
-    "serve": Room(ours=("views.first_page",), packages=("streamlit",)),
+    "views.serve": Room(ours=("views.first_page",), packages=("streamlit",)),
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-OUR_TOP_LEVEL = ("app", "serve", "engine", "views", "lessons", "bench", "tests")
+OUR_TOP_LEVEL = ("app", "engine", "views", "lessons", "bench", "tests")
 
 
 class Module(NamedTuple):
@@ -32,7 +32,7 @@ def modules_under(*tops: str) -> list[Module]:
     return found
 
 
-PRODUCT = modules_under("app", "serve", "engine", "views", "lessons")
+PRODUCT = modules_under("app", "engine", "views", "lessons")
 EVERYTHING = PRODUCT + modules_under("bench", "tests")
 
 

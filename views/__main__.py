@@ -1,4 +1,4 @@
-"""`python -m views`: what `streamlit run serve.py` does, with the first picture earlier.
+"""`python -m views`: what `streamlit run views/serve.py` does, with the first picture earlier.
 
 Streamlit imports an app when the first browser has come. This imports what the pages need while
 that browser still loads. Options are Streamlit's: `python -m views --server.port 8502`.
@@ -19,8 +19,8 @@ from engine.errors import ConfigError
 from views.limits import server_limits
 from views.model_choice import server_model
 
-APP = Path(__file__).parents[1] / "serve.py"
-VIEWS = APP.parent / "views"
+VIEWS = Path(__file__).parent
+APP = VIEWS / "serve.py"
 SLOW_TO_IMPORT = ("views.session", "streamlit.emojis", "numpy", "PIL.Image")
 
 
