@@ -251,6 +251,7 @@ class Study:
         self.furthest = max(self.furthest, self.chunk)
         self.picks, self.typed, self.complaint, self.ordered = [], "", "", None
         self.variants = set()  # the next text speaks of 0.17.1 again
+        self.motion = None
         if self.is_over:
             return self.traces[self.scenario].last
         at = self.place(self.here.at)

@@ -86,6 +86,36 @@ def a_wrong_one(loaded: LoadedLesson, question: str, right):
     )
 
 
+def test_going_on_finishes_the_motion_before_the_next_text_begins(page, base_url):
+    page.emulate_media(reduced_motion="no-preference")
+    page.goto(f"{base_url}/learn?lesson=2&chunk=3")
+    expect(text_of(page, "02-block-table", 2)).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(text_of(page, "02-block-table", 3)).to_be_visible()
+    time = page.get_by_role("slider").first
+    before = int(time.input_value())
+    page.keyboard.press("Enter")
+    expect(text_of(page, "02-block-table", 3)).to_be_visible()
+    expect(time).to_have_value("92")
+    assert before < 92
+    page.keyboard.press("Enter")
+    expect(text_of(page, "02-block-table", 4)).to_be_visible()
+
+
+def test_no_dead_tabs_stay_where_a_lesson_hides_the_lenses(page, base_url):
+    page.goto(f"{base_url}/learn?lesson=1&chunk=7")
+    expect(text_of(page, "01-reserved-rows", 6)).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.locator(".body > .ending")).to_be_visible()
+    expect(page.get_by_role("tab").first).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(text_of(page, "02-block-table", 0)).to_be_visible()
+    expect(page.get_by_role("tab").first).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(text_of(page, "02-block-table", 1)).to_be_visible()
+    expect(page.get_by_role("tab").first).to_be_hidden()
+
+
 def test_progress_stays_in_the_link_and_a_reload_brings_the_reader_back(page, base_url):
     page.goto(f"{base_url}/learn?lesson=6&chunk=8")
     expect(text_of(page, "06-prefill", 7)).to_be_visible()

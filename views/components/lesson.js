@@ -12,7 +12,7 @@ function present({ data, parentElement, setTriggerValue }) {
     attr(node, "data-kind", mark.split(" ")[0]); attr(node, "aria-current", mark.endsWith("here") ? "step" : null);
     const label = fill(data.words.mark, { n: i + 1, of: data.marks.length, kind: data.mark_words[mark.split(" ")[0]] });
     attr(node, "aria-label", label); attr(node, "title", label);
-    node.disabled = i > data.reach; node.onclick = (e) => { setTriggerValue("turned", i); released(e); };
+    node.disabled = i > data.reach; node.onclick = (e) => { turn(i); released(e); };
   });
   rove(marks, ".mark:not(:disabled)");
   const body = part(root, "body");
@@ -173,14 +173,17 @@ function ways(node, data, send) {
   const [back, next, leave] = node.children;
   say(back, data.words.back); say(next, data.next.word); attr(next, "title", data.next.hint); attr(back, "title", data.words.back_hint);
   back.disabled = data.index === 0; attr(next, "aria-disabled", data.next.off ? "true" : null);
-  back.onclick = (e) => { send("turned", data.index - 1); released(e); };
+  back.onclick = (e) => { turn(data.index - 1); released(e); };
   next.onclick = (e) => { onward(); released(e); };
   say(leave, data.words.leave); leave.onclick = () => send("left_lesson", true);
 }
+const motion = () => kept("motion", () => ({})); // of the stage, which the transport plays
+function turn(index) { motion().leave?.(); reader.send("turned", index); }
 function onward() {
   const { data, send } = reader;
+  if (motion().finish?.()) return; // the stage is where this text says before the next begins
   if (data.next.off) { reader.root.querySelector(".card")?.querySelector("input:not([hidden]), .option")?.focus(); return; }
-  if (data.next.lesson) send("lesson", data.next.lesson); else send("turned", data.index + 1);
+  if (data.next.lesson) send("lesson", data.next.lesson); else turn(data.index + 1);
 }
 
 function listen() {
@@ -188,6 +191,6 @@ function listen() {
     const target = e.composedPath()[0];
     if (!reader.root?.isConnected || e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || !target.matches || target.matches(EDITED) || document.querySelector("[role=dialog]")) return;
     if (e.key === "Enter" && !target.matches("button, a[href], summary, [role=radio]")) { onward(); e.preventDefault(); }
-    else if (e.key === "Backspace" && reader.data.index > 0) { reader.send("turned", reader.data.index - 1); e.preventDefault(); }
+    else if (e.key === "Backspace" && reader.data.index > 0) { turn(reader.data.index - 1); e.preventDefault(); }
   }, { signal: renewed("lesson") });
 }

@@ -79,18 +79,26 @@ function settle(player) {
   if (player.dirty) flush(player); else { player.goal = null; if (player.playing) schedule(player); }
 }
 function schedule(player) { clearTimeout(player.timer); player.timer = setTimeout(() => tick(player), Number(player.speed.value)); }
-// A lesson plays to a place, once; whoever has asked for no motion is there at once.
+// A lesson plays to a place, once and in a few seconds; whoever has asked for no motion is there at once.
 function move(player, motion) {
+  if (player.stopAt !== null && motion?.number !== player.moved) stop(player); // its text was left
   if (!motion || player.moved === motion.number) return;
   player.moved = motion.number; stop(player);
   if (motion.to === player.data.position) return;
   if (matchMedia("(prefers-reduced-motion: reduce)").matches || motion.to < player.data.position) { go(player, { position: motion.to }); return; }
-  player.stopAt = motion.to; player.playing = true; schedule(player);
+  player.stopAt = motion.to; player.stride = Math.ceil((motion.to - player.data.position) / MOST_TICKS); player.playing = true; schedule(player);
 }
+const MOST_TICKS = 16; // of a lesson's motion
+// For whoever goes on before it is over (false where none plays), and for whoever leaves its text: no press follows them.
+Object.assign(kept("motion", () => ({})), {
+  finish: () => { const to = player.stopAt; stop(player); return to !== null && go(player, { position: to }); },
+  leave: () => { stop(player); player.dirty = false; if (player.underWay === null) player.goal = null; },
+});
 function tick(player) {
   if (!player.playing || player.underWay) return;
-  if (player.stopAt !== null && (known(player, goal(player)) ?? Infinity) >= player.stopAt) { stop(player); picture(player.root, player); return; }
-  if (!go(player, player.unit.value === "step" ? byStep(player, 1) : bySubStep(player, 1))) { stop(player); picture(player.root, player); }
+  const { stopAt } = player, at = known(player, goal(player)) ?? Infinity;
+  if (stopAt !== null && at < stopAt) { go(player, { position: Math.min(stopAt, at + player.stride) }); return; }
+  if (stopAt !== null || !go(player, player.unit.value === "step" ? byStep(player, 1) : bySubStep(player, 1))) { stop(player); picture(player.root, player); }
 }
 function stop(player) { player.playing = false; player.stopAt = null; clearTimeout(player.timer); }
 function toggle(player) {
