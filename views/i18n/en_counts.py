@@ -8,6 +8,8 @@ MESSAGES: dict[str, str] = {
     "count.requests.other": "{n} requests",
     "count.tokens.one": "{n} token",
     "count.tokens.other": "{n} tokens",
+    "count.blocks.one": "{n:,} block",
+    "count.blocks.other": "{n:,} blocks",
     # Lists
     "list.long": "{head} … {tail} ({n})",
     "list.comma": ", ",

@@ -3,11 +3,13 @@
 MESSAGES: dict[str, str] = {
     # The prefix trees
     "tree.title": "Prefix tree",
-    "tree.summary": "{hashes} hashes cached, in {blocks} blocks",
+    "tree.summary.one": "{n:,} hash cached, in {blocks}",
+    "tree.summary.other": "{n:,} hashes cached, in {blocks}",
     "tree.hint": "A hash stands for its block and everything in front of it. Select a request to walk its lookup, a hash to recompute it.",
     "tree.empty": "Nothing is cached yet: the first full block will hang here.",
     "tree.off": "enable_prefix_caching is off: no block gets a hash.",
     "tree.walked": "{request} looked up in step {step}: {hit} of {of} full blocks hit; {reason}.",
+    "tree.walked_none": "{request} looked up in step {step}: none of its blocks is full, so it has no hash to look for.",
     "tree.not_looked_up": "{request} was not looked up yet.",
     "tree.none_hash": "NONE_HASH",
     "tree.group": "{group}: {type}",

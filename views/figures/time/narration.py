@@ -103,15 +103,11 @@ def _request_queued(event: events.RequestQueued, text: Text) -> str:
 def _prefix_looked_up(event: events.PrefixLookedUp, text: Text) -> str:
     missed = short_hash(event.missed_hash) if event.missed_hash else ""
     blocks = text.ids(event.hit_block_ids[0] if event.hit_block_ids else ())
-    key = "event.PrefixLookedUp.hit" if event.num_hit_tokens else "event.PrefixLookedUp.none"
-    found = text(
-        key,
-        request=event.request_id,
-        hit=event.num_hit_tokens,
-        of=event.num_tokens,
-        blocks=blocks,
-    )
-    reason = text(f"stop_reason.{event.stop_reason}", hash=missed, token=event.num_hit_tokens)
+    hit, of = event.num_hit_tokens, event.num_tokens
+    key = "event.PrefixLookedUp.hit" if hit else "event.PrefixLookedUp.none"
+    found = text(key, request=event.request_id, hit=hit, of=of, blocks=blocks)
+    stop = "no_full" if event.stop_reason == "end" and not hit else event.stop_reason
+    reason = text(f"stop_reason.{stop}", hash=missed, token=hit)
     return text.told((found, reason))
 
 
@@ -133,7 +129,10 @@ def _holes_made(event: events.HolesMade, text: Text) -> str:
 
 
 def _blocks_touched(event: events.BlocksTouched, text: Text) -> str:
-    return text("event.BlocksTouched", request=event.request_id, blocks=text.ids(event.block_ids))
+    blocks = text.ids(event.block_ids)
+    return text.count(
+        "event.BlocksTouched", len(event.block_ids), request=event.request_id, blocks=blocks
+    )
 
 
 def _blocks_taken(event: events.BlocksTaken, text: Text) -> str:
@@ -239,7 +238,9 @@ def _tokens_sampled(event: events.TokensSampled, text: Text) -> str:
 
 def _block_hashed(event: events.BlockHashed, text: Text) -> str:
     hashes = ", #".join(short_hash(hash_) for hash_ in event.block_hashes)
-    return text("event.BlockHashed", request=event.request_id, hashes=hashes)
+    return text.count(
+        "event.BlockHashed", len(event.block_hashes), request=event.request_id, hashes=hashes
+    )
 
 
 def _drafts_set(event: events.DraftsSet, text: Text) -> str:

@@ -63,6 +63,8 @@ def _sentence(state: State, request: RequestState, text: Text) -> str:
     lookup = request.lookup
     if lookup is None:
         return text("tree.not_looked_up", request=request.request_id)
+    if lookup.stop_reason == "end" and not lookup.num_hit_tokens:
+        return text("tree.walked_none", request=request.request_id, step=lookup.step)
     missed = short_hash(lookup.missed_hash) if lookup.missed_hash else ""
     return text(
         "tree.walked",

@@ -192,8 +192,8 @@ def _asked(moment: Moment, selection: Selection) -> str | None:
 def _summary(counts: Counts | None, text: Text) -> str:
     if counts is None:
         return ""
-    num_hashes = len(counts.cached)
-    return text("tree.summary", hashes=f"{num_hashes:,}", blocks=f"{counts.num_blocks:,}")
+    blocks = text.count("count.blocks", counts.num_blocks)
+    return text.count("tree.summary", len(counts.cached), blocks=blocks)
 
 
 def _empty(state: State, text: Text) -> str:

@@ -5,6 +5,7 @@ MESSAGES: dict[str, str] = {
     "count.steps.other": "{n} ステップ",
     "count.requests.other": "{n} リクエスト",
     "count.tokens.other": "{n} トークン",
+    "count.blocks.other": "{n:,} ブロック",
     # Lists
     "list.long": "{head} … {tail}（計 {n}）",
     "list.comma": "、",

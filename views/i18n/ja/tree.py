@@ -3,11 +3,12 @@
 MESSAGES: dict[str, str] = {
     # The prefix trees
     "tree.title": "プレフィックスツリー",
-    "tree.summary": "キャッシュ済みのハッシュ {hashes}、ブロック {blocks}",
+    "tree.summary.other": "キャッシュ済みのハッシュ {n:,}、{blocks}",
     "tree.hint": "ハッシュは、そのブロックと、それより前のすべてを表します。リクエストを選ぶとルックアップをたどり、ハッシュを選ぶと再計算します。",
     "tree.empty": "まだ何もキャッシュされていません。最初の満杯のブロックがここに現れます。",
     "tree.off": "enable_prefix_caching がオフなので、どのブロックにもハッシュが付きません。",
     "tree.walked": "{request} のルックアップ（ステップ {step}）：満杯の {of} ブロック中 {hit} がヒット。{reason}。",
+    "tree.walked_none": "{request} のルックアップ（ステップ {step}）：満杯のブロックがないため、探すハッシュがありません。",
     "tree.not_looked_up": "{request} のルックアップは、まだ行われていません。",
     "tree.none_hash": "NONE_HASH",
     "tree.group": "{group}：{type}",

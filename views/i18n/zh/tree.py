@@ -3,11 +3,12 @@
 MESSAGES: dict[str, str] = {
     # The prefix trees
     "tree.title": "前缀树",
-    "tree.summary": "缓存着 {hashes} 个哈希，分布在 {blocks} 个块中",
+    "tree.summary.other": "缓存着 {n:,} 个哈希，分布在 {blocks}中",
     "tree.hint": "一个哈希代表它的块以及前面的一切。选一个请求可以重走它的查找，选一个哈希可以重新计算它。",
     "tree.empty": "缓存还是空的：第一个满块会挂在这里。",
     "tree.off": "enable_prefix_caching 已关闭：没有块会得到哈希。",
     "tree.walked": "{request} 在第 {step} 步查找：{of} 个满块中命中 {hit} 个；{reason}。",
+    "tree.walked_none": "{request} 在第 {step} 步查找：没有满块，因此没有可查的哈希。",
     "tree.not_looked_up": "{request} 还没有查找过。",
     "tree.none_hash": "NONE_HASH",
     "tree.group": "{group}：{type}",
