@@ -90,8 +90,8 @@ def naming_tokens(
     append: Callable[[Event], None], names: Mapping[int, bytes], *, between: bytes = b""
 ) -> Callable[[Event], None]:
     """A recorder that writes what a script's token ids stand for where a tokenizer's bytes would
-    stand; an id without a name stands for itself. `between`: what stands before each output token
-    in its text."""
+    stand; an id without a name stands for itself. `between`: what stands between the tokens of a
+    prompt, and before each output token, in their text."""
 
     def bytes_of(token_ids: Sequence[int]) -> tuple[bytes, ...]:
         return tuple(names.get(id_, str(id_).encode()) for id_ in token_ids)
@@ -99,7 +99,8 @@ def naming_tokens(
     def emit(event: Event) -> None:
         if isinstance(event, RequestAdded):
             bytes_ = bytes_of(event.prompt_token_ids)
-            event = msgspec.structs.replace(event, prompt_token_bytes=bytes_)
+            typed = between.join(bytes_).decode() if between else None
+            event = msgspec.structs.replace(event, prompt_token_bytes=bytes_, prompt_text=typed)
         elif isinstance(event, TokensSampled):
             bytes_ = bytes_of(event.token_ids)
             text = b"".join(between + piece for piece in bytes_).decode()

@@ -113,7 +113,7 @@ def _closed(request: RequestState, text: Text) -> dict[str, Any]:
 
 
 def _first_words(request: RequestState) -> str:
-    """Of what was typed; of a script, of the names of its tokens."""
+    """Of what was typed; of a script without spaces, of the names of its tokens."""
     typed = request.added.prompt_text
     if typed is None:
         head = request.added.prompt_token_bytes[: MAX_FIRST_WORDS + 1]
@@ -161,13 +161,19 @@ def _facts(state: State, request: RequestState, text: Text) -> list[list[str]]:
         key = "requests.was_scheduled" if state.is_updated else "requests.scheduled"
         facts.append(["now", text(key, n=row.num_scheduled_tokens, step=state.step)])
     num_left = request.num_tokens - token_spans(state, request)[-1]
-    if num_left and not request.is_finished:
+    if num_left and not request.is_finished and not _has_all_tokens(state, request):
         facts.append(["", text("requests.left", n=num_left)])
     if request.num_preemptions:
         facts.append(["lost", text.count("requests.preempted", request.num_preemptions)])
     if request.finished_step is not None:
         facts.append(["", text("requests.finished", step=request.finished_step)])
     return facts
+
+
+def _has_all_tokens(state: State, request: RequestState) -> bool:
+    """It reached its length in this step: what it sampled last is never computed."""
+    is_longest = request.num_tokens >= int(state.config["max_model_len"])
+    return request.num_output_tokens >= request.added.max_tokens or is_longest
 
 
 def _shared_characters(cards: Sequence[dict[str, Any]]) -> Iterator[str]:
