@@ -23,7 +23,7 @@ def values(number: str, *names: str) -> list[Any]:
 
 def test_2_token_21_lives_in_block_10_slot_41() -> None:
     assert values("2", "table") == [(7, 2, 19, 4)]
-    assert values("2", "r2_table") == [(1, 2, 3, 8, 9, 10, 5, 4)]
+    assert values("2", "s_table") == [(1, 2, 3, 8, 9, 10, 5, 4)]
     assert values("2", "logical", "block", "offset", "slot") == [5, 10, 1, 41]
 
 
