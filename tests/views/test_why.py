@@ -155,7 +155,7 @@ def test_without_a_choice_it_is_about_whom_the_sub_step_is_about():
 
 def test_a_lookup_of_this_schedule_is_told_as_one_that_was_made():
     payload = lens(golden_trace("doc_example"), Cursor(6, 6), "request2")
-    assert payload["when"] == "as the cache was in this step, 6, when request2 was looked up"
+    assert payload["when"] == "as the cache was in step 6, when request2 was looked up"
     assert payload["case"]["found"] == "request2: 12 of 29 tokens hit."
 
 

@@ -8,7 +8,7 @@ MESSAGES: dict[str, str] = {
     "why.empty": "No request has been looked up yet. Go forward, or ask below what the cache would give a text.",
     "why.unasked": "{request} ended before the cache was asked for it.",
     "why.when": "as the cache was in step {step}, when {request} was admitted",
-    "why.when_waits": "as the cache was in this step, {step}, when {request} was looked up",
+    "why.when_waits": "as the cache was in step {step}, when {request} was looked up",
     "why.when_now": "{request} waits: as if the cache were asked now",
     # What was found
     "why.found.one": "{request}: {hit} of {n} token hit.",

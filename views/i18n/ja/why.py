@@ -7,7 +7,7 @@ MESSAGES: dict[str, str] = {
     "why.empty": "ルックアップされたリクエストはまだありません。先に進めるか、下でテキストのヒットを調べてください。",
     "why.unasked": "{request} は、キャッシュをルックアップする前に終了しました。",
     "why.when": "{request} が受け入れられたステップ {step} でのキャッシュに基づく",
-    "why.when_waits": "{request} がルックアップされた、このステップ {step} でのキャッシュに基づく",
+    "why.when_waits": "{request} がルックアップされたステップ {step} でのキャッシュに基づく",
     "why.when_now": "{request} は待機中：今ルックアップした場合",
     # What was found
     "why.found.other": "{request}：{n} トークン中 {hit} トークンがヒット。",

@@ -7,7 +7,7 @@ MESSAGES: dict[str, str] = {
     "why.empty": "还没有请求查找过缓存。请往前走，或在下面问问缓存能给一段文本什么。",
     "why.unasked": "{request} 在查找缓存之前就结束了。",
     "why.when": "按第 {step} 步准入 {request} 时的缓存",
-    "why.when_waits": "按本步（第 {step} 步）查找 {request} 时的缓存",
+    "why.when_waits": "按第 {step} 步查找 {request} 时的缓存",
     "why.when_now": "{request} 在等待：按现在查找缓存来算",
     # What was found
     "why.found.other": "{request}：{n} 个 token 中命中 {hit} 个。",
