@@ -107,6 +107,17 @@ class LoadedLesson:
         """All numbers of the text. What a changed run does not hold is told of the recorded one."""
         return {name: self._told(name, traces) for name in self.lesson.values}
 
+    def missing(self, traces: Mapping[str, Trace]) -> frozenset[str]:
+        """The values that these runs, changed as they may be, do not hold."""
+        return frozenset(name for name in self.lesson.values if not self._holds(name, traces))
+
+    def _holds(self, name: str, traces: Mapping[str, Trace]) -> bool:
+        try:
+            self.value(name, traces)
+        except FactError:
+            return False
+        return True
+
     def _told(self, name: str, traces: Mapping[str, Trace] | None) -> Value:
         try:
             return self.value(name, traces)

@@ -49,6 +49,8 @@ PAGE = Room(
         "views.covering",
         "views.study",
         "views.studying",
+        "views.own_runs",
+        "views.own_words",
         "views.ordering",
         "views.practice",
         "views.practising",
@@ -74,6 +76,8 @@ BEHIND_PAGES = Room(
         "views.examples",
         "views.workloads",
         "views.study",
+        "views.motion",
+        "views.own_words",
         "views.horizon",
         "views.changing",
         "views.limits",
@@ -238,11 +242,18 @@ ROOMS: dict[str, Room] = {
     "views.limits": Room(ours=("engine.sources.saved", *SETTINGS, *TEXTS)),
     "views.actions": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
     "views.studying": BEHIND_PAGES._replace(
+        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.own_runs")
+    ),
+    "views.own_runs": BEHIND_PAGES._replace(
         ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.ordering")
     ),
+    "views.own_words": BEHIND_PAGES,
+    "views.motion": Room(ours=("engine.trace",)),
     "views.study": BEHIND_PAGES,
     "views.horizon": Room(ours=("engine.trace",)),
-    "views.changing": Room(ours=("lessons", "views.drafts", *TEXTS)),
+    "views.changing": Room(
+        ours=("lessons", "engine.trace", "engine.errors", "views.drafts", *TEXTS)
+    ),
     "views.ordering": BEHIND_PAGES._replace(
         ours=(*BEHIND_PAGES.ours, "views.choices", "views.share")
     ),

@@ -1,8 +1,13 @@
-"""What a lesson's reader typed into the form "run it live"."""
+"""What a lesson's reader typed into the form "run it live", and what their own run makes of it."""
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from engine.errors import PagewalkError
+from engine.trace.trace import Trace
 from lessons.changed import SETTINGS, Change
+from lessons.grading import Grade, grade
+from lessons.schema import Lesson
 from views.drafts import whole_number
 from views.text import Text
 
@@ -20,3 +25,24 @@ def read_change(sent: Any, text: Text) -> Change:
         for name in ("prompts", "outputs")
     )
     return Change(settings, prompts, outputs)
+
+
+def graded_anew(
+    lesson: Lesson,
+    answers: Mapping[str, Grade | str],
+    traces: Mapping[str, Trace],
+    own: Collection[str],
+) -> dict[str, Grade | str]:
+    """The same answers, held against these runs, of which `own` are changed ones. An answer to what
+    a run does not hold goes, and the question is open again."""
+    found: dict[str, Grade | str] = {}
+    for name, before in answers.items():
+        if not isinstance(before, Grade):
+            found[name] = before
+            continue
+        is_own = lesson.scenario_of_prediction(name) in own
+        try:
+            found[name] = grade(lesson, name, before.given, traces, is_changed=is_own)
+        except PagewalkError:
+            continue
+    return found

@@ -8,7 +8,7 @@ from engine.trace.trace import Trace
 from lessons.exercises import DONE, LEVELS, MAX_SEED, PREEMPT, Deed, Exercise, exercise
 from lessons.judging import Judgement, judge
 from views.horizon import beginning_of
-from views.study import Motion, next_motion
+from views.motion import Motion, next_motion
 
 
 @dataclass

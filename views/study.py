@@ -4,11 +4,10 @@ Nothing here knows a page. While a question is open the run ends, for its reader
 question is about: whatever else is on the stage cannot give the answer away.
 """
 
-import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from engine.errors import ConfigError, PagewalkError
 from engine.trace.state import Cursor
@@ -19,24 +18,13 @@ from lessons.grading import Grade, choices_of, grade
 from lessons.library import LoadedLesson
 from lessons.scenario import needs_model, whole_scenario
 from lessons.schema import Chunk, Prediction
-from views.changing import read_change
+from views.changing import graded_anew, read_change
 from views.drafts import any_number
 from views.horizon import beginning_of
+from views.motion import Motion, next_motion
 from views.text import Text, quoted
 
 SKIPPED = "skipped"
-_MOTIONS = itertools.count(1)  # in this process, so that a page plays each of them once
-
-
-class Motion(NamedTuple):
-    """The stage shall play to this place; every motion has another number."""
-
-    number: int
-    to: Cursor
-
-
-def next_motion(to: Cursor) -> Motion:
-    return Motion(next(_MOTIONS), to)
 
 
 @dataclass
@@ -51,6 +39,7 @@ class Study:
     typed: str = ""  # a number that was not one, as it stands in the field
     complaint: str = ""
     own: dict[str, Trace] = field(default_factory=dict)  # scenario -> the run of a changed one
+    changes: dict[str, Any] = field(default_factory=dict)  # scenario -> the form of that run
     variants: set[str] = field(default_factory=set)  # badges whose later behaviour is shown
     typed_change: dict[str, Any] = field(default_factory=dict)  # as it stands in the form
     change_complaint: str = ""
@@ -172,7 +161,9 @@ class Study:
             return
         try:
             value = self._value(given, self.prediction, text)
-            found = grade(self.loaded.lesson, self.question, value, self.traces)
+            found = grade(
+                self.loaded.lesson, self.question, value, self.traces, is_changed=self.is_changed
+            )
         except FactError as error:
             self.complaint = text("learn.no_answer", reason=text.error(error))
             return
@@ -212,6 +203,15 @@ class Study:
     # Its reader's own run ---------------------------------------------------------------------
 
     @property
+    def is_changed(self) -> bool:
+        """Whether the text, written for the recorded run, stands beside the reader's own."""
+        asked = self.scenario_of(self.question) if self.question else None
+        return bool({self._told, self.scenario, asked} & self.own.keys())
+
+    def scenario_of(self, question: str) -> str:
+        return self.loaded.lesson.scenario_of_prediction(question)
+
+    @property
     def is_about_a_model(self) -> bool:
         return needs_model(whole_scenario(self.loaded.lesson, self.scenario))
 
@@ -231,14 +231,20 @@ class Study:
     def put_own(self, trace: Trace) -> None:
         """Read on in this run of the scenario."""
         self.own[self.scenario] = trace
-        self.answers.pop(self.question or "", None)
-        self.motion = None
+        self.changes[self.scenario] = self.typed_change
+        self._grade_anew()
 
     def forget_own(self) -> None:
         """Back to the recorded run."""
         self.own.pop(self.scenario, None)
+        self.changes.pop(self.scenario, None)
+        self.typed_change, self.change_complaint = {}, ""
+        self._grade_anew()
+
+    def _grade_anew(self) -> None:
         self.answers.pop(self.question or "", None)
-        self.typed_change, self.change_complaint, self.motion = {}, "", None
+        self.answers = graded_anew(self.loaded.lesson, self.answers, self.traces, self.own)
+        self.motion = None
 
     # Turning ----------------------------------------------------------------------------------
 
@@ -252,6 +258,8 @@ class Study:
         self.picks, self.typed, self.complaint, self.ordered = [], "", "", None
         self.variants = set()  # the next text speaks of 0.17.1 again
         self.motion = None
+        if self.scenario != before:
+            self.typed_change, self.change_complaint = self.changes.get(self.scenario, {}), ""
         if self.is_over:
             return self.traces[self.scenario].last
         at = self.place(self.here.at)

@@ -11,7 +11,7 @@ from engine.errors import PagewalkError
 from lessons.errors import LessonError
 from lessons.grading import Grade, grade
 from lessons.library import LoadedLesson, lesson_folders
-from views import actions, ordering
+from views import actions, own_runs
 from views.choices import Choices
 from views.figures.selection import Selection
 from views.runs import Run
@@ -157,9 +157,19 @@ def _remember(chosen: Choices, _: Run | None, sent: Any) -> bool:
     chosen.done |= read_done(str(kept.get("done", "")))
     loaded, chunk = find(str(kept.get("lesson"))), kept.get("chunk")
     if loaded is not None and isinstance(chunk, int):
-        is_on_its_way = 0 < chunk < len(loaded.lesson.chunks)
-        chosen.left_at = (loaded.name, chunk) if is_on_its_way else None
+        chosen.left_at = _place_after(chosen, loaded, chunk)
     return True
+
+
+def _place_after(chosen: Choices, loaded: LoadedLesson, chunk: int) -> tuple[str, int]:
+    """Where a reader goes on who was at this text; behind the last one, at the lesson that follows
+    and is not done."""
+    if 0 <= chunk < len(loaded.lesson.chunks):
+        return loaded.name, chunk
+    done = chosen.done | {loaded.lesson.number}
+    later = (each for each in syllabus() if each.lesson.number > loaded.lesson.number)
+    following = next((each for each in later if each.lesson.number not in done), None)
+    return (following or first_not_done(chosen)).name, 0
 
 
 def _resume(chosen: Choices, _: Run | None, __: Any) -> bool:
@@ -196,16 +206,16 @@ def _graded(study: Study, name: str, given: Any) -> Grade | str | None:
     if not is_order and not isinstance(given, int | float | str):
         return None
     try:
-        return grade(study.loaded.lesson, name, given, study.traces)
+        lesson, is_own = study.loaded.lesson, study.scenario_of(name) in study.own
+        return grade(lesson, name, given, study.traces, is_changed=is_own)
     except PagewalkError:
         return None
 
 
 def _leave(chosen: Choices, _: Run | None, __: Any) -> bool:
-    if chosen.study is not None and not chosen.study.is_over and chosen.study.chunk:
-        chosen.left_at = (chosen.study.loaded.name, chosen.study.chunk)
-    else:
-        chosen.left_at = None
+    study = chosen.study
+    if study is not None:
+        chosen.left_at = _place_after(chosen, study.loaded, study.chunk + study.is_over)
     chosen.study, chosen.run = None, None
     return True
 
@@ -252,25 +262,6 @@ def _select(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     return actions.ACTIONS["selected"](chosen, begun, sent)
 
 
-def _change(chosen: Choices, _: Run | None, sent: Any) -> bool:
-    """Run what stands in the form, and stand at the same moment of the new run."""
-    study = chosen.study
-    if study is not None:
-        study.change(sent, Text(chosen.language))
-        chosen.cursor = study.place(study.here.at)
-        if study.ordered is not None:
-            ordering.order(chosen)
-            return True
-    return False
-
-
-def _forget_change(chosen: Choices, _: Run | None, __: Any) -> bool:
-    if chosen.study is not None:
-        chosen.study.forget_own()
-        chosen.cursor = chosen.study.place(chosen.study.here.at)
-    return False
-
-
 def _look_later(chosen: Choices, _: Run | None, badge: Any) -> bool:
     """Switch between 0.17.1 and what it became."""
     if chosen.study is not None:
@@ -291,6 +282,5 @@ ACTIONS: dict[str, actions.Action] = {
     "picked": _pick,
     "selected": _select,
     "later": _look_later,
-    "changed": _change,
-    "recorded": _forget_change,
+    **own_runs.ACTIONS,
 }

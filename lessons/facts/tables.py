@@ -205,6 +205,43 @@ def num_tokens_in_last_prompt_block(trace: Trace, *, request: str) -> int:
     return (num_prompt_tokens(trace, request=request) - 1) % size + 1
 
 
+def start_of_last_prompt_block(trace: Trace, *, request: str) -> int:
+    """The position (from 0) of the prompt token with which the last of its blocks begins."""
+    in_last = num_tokens_in_last_prompt_block(trace, request=request)
+    return num_prompt_tokens(trace, request=request) - in_last
+
+
+def last_prompt_block(trace: Trace, *, request: str, at: str) -> int:
+    """The physical block that holds the last of the prompt's tokens."""
+    index = num_blocks_for_prompt(trace, request=request) - 1
+    return block_table_entry(trace, request=request, index=index, at=at)
+
+
+def prompt_text(trace: Trace, *, request: str) -> str:
+    """The prompt, as its script or its author wrote it."""
+    added = request_at(trace, request, "end").added
+    return added.prompt_text or b"".join(added.prompt_token_bytes).decode(errors="replace")
+
+
+def prompt_token_text(trace: Trace, *, request: str, token: int) -> str:
+    """What the prompt's token at this position (from 0) stands for."""
+    pieces = request_at(trace, request, "end").added.prompt_token_bytes
+    if token >= len(pieces):
+        raise FactError.of(
+            "fact.no_token",
+            "the prompt of {request} has no text at position {token}",
+            request=request,
+            token=token,
+        )
+    return pieces[token].decode(errors="replace").strip()
+
+
+def first_text_of_last_prompt_block(trace: Trace, *, request: str) -> str:
+    """What the token stands for with which the last of the prompt's blocks begins."""
+    start = start_of_last_prompt_block(trace, request=request)
+    return prompt_token_text(trace, request=request, token=start)
+
+
 def num_empty_slots(trace: Trace, *, at: str) -> int:
     """Slots of held blocks without a token whose K and V are there, or come in this step.
 

@@ -5,7 +5,7 @@ import pytest
 from lessons.library import load_lesson
 from views.choices import Choices
 from views.figures.learning.syllabus import syllabus as drawn_syllabus
-from views.study import SKIPPED
+from views.study import SKIPPED, Study
 from views.studying import ACTIONS, done_code, read_link, syllabus
 from views.text import Text
 from views.widgets.lesson import lesson_payload
@@ -65,13 +65,32 @@ def test_an_answer_that_can_have_been_none_is_left_out(given):
     assert chosen.study.answers == {}
 
 
-def test_a_lesson_that_was_read_to_its_end_is_not_gone_on_with():
+def test_behind_the_end_of_a_lesson_one_goes_on_with_the_next_that_is_not_done():
     chosen = Choices()
-    num_texts = len(load_lesson("6").lesson.chunks)
-    ACTIONS["remembered"](chosen, None, {"lesson": "06-prefill", "chunk": num_texts})
-    assert chosen.left_at is None
+    num_texts = len(load_lesson("12").lesson.chunks)
+    kept = {"done": done_code({1, 2, 3, 12, 13}), "lesson": "12-freed-not-forgotten"}
+    ACTIONS["remembered"](chosen, None, kept | {"chunk": num_texts})
+    assert chosen.left_at == ("14-cliff", 0)
+    drawn = drawn_syllabus(syllabus(), chosen.done, TEXT, chosen.left_at)
+    assert drawn["go"] == "Go on with lesson 14"
+    assert [c["number"] for p in drawn["parts"] for c in p["cards"] if c["is_next"]] == [14]
     ACTIONS["resumed"](chosen, None, True)
-    assert (chosen.study.loaded.lesson.number, chosen.study.chunk) == (1, 0)
+    assert (chosen.study.loaded.lesson.number, chosen.study.chunk) == (14, 0)
+
+
+def test_behind_the_last_lesson_one_goes_on_with_the_first_that_was_left_out():
+    chosen = Choices(done={1, 2, 3, 23})
+    ACTIONS["lesson"](chosen, None, "23")
+    for index in range(len(chosen.study.loaded.lesson.chunks)):
+        ACTIONS["skipped"](chosen, None, "")
+        ACTIONS["turned"](chosen, None, index + 1)
+    ACTIONS["left_lesson"](chosen, None, True)
+    assert chosen.left_at[0].startswith("04-")
+
+
+def test_the_way_on_says_which_lesson_it_means():
+    assert drawn_syllabus(syllabus(), {1, 3}, TEXT)["go"] == "Go on with lesson 2"
+    assert drawn_syllabus(syllabus(), set(), TEXT)["go"] == "Start with lesson 1"
 
 
 def test_who_leaves_a_lesson_on_its_way_finds_the_way_back_in_the_list():
@@ -81,11 +100,25 @@ def test_who_leaves_a_lesson_on_its_way_finds_the_way_back_in_the_list():
     assert chosen.left_at == ("06-prefill", 2)
 
 
-def test_a_run_of_ones_own_is_not_kept():
+def test_what_was_left_out_counts_neither_as_right_nor_as_wrong():
     chosen = Choices()
     ACTIONS["lesson"](chosen, None, "06-prefill")
-    chosen.study.change({"settings": {"block_size": "8"}}, TEXT)
-    assert lesson_payload(chosen.study, TEXT)["progress"]["done"] is None
+    for index, given in enumerate(("4", "", "1", "", "", "", "9", "")):
+        ACTIONS["answered"](chosen, None, given) if given else ACTIONS["skipped"](chosen, None, "")
+        ACTIONS["turned"](chosen, None, index + 1)
+    end = lesson_payload(chosen.study, TEXT)["ending"]
+    assert end["sum"] == "You predicted 1 of 3 rightly, and left out 1."
+
+
+def test_a_thread_stands_once_at_the_end():
+    for loaded in syllabus():
+        study = Study(loaded)
+        study.turn(len(loaded.lesson.chunks))
+        end = lesson_payload(study, TEXT)["ending"]
+        named = [thread for thread, *_ in end["threads"]]
+        for question in end["questions"]:
+            assert not {thread for thread, _ in question["threads"]} & set(named)
+        assert bool(named) == bool(end["threads_title"])
 
 
 def test_the_end_of_a_lesson_answers_the_questions_that_it_was_about():

@@ -17,6 +17,7 @@ function present({ data, parentElement, setTriggerValue }) {
   rove(marks, ".mark:not(:disabled)");
   const body = part(root, "body");
   if (root.dataset.page !== data.page) { body.scrollTop = 0; root.dataset.page = data.page; }
+  const written = part(body, "written", "p"); say(written, data.written); written.hidden = !data.written;
   paragraphs(part(body, "text"), data.text);
   bars(part(body, "bars", "ul"), data.bars);
   verdict(part(body, "verdict", "section"), data.verdict);
@@ -35,11 +36,15 @@ function present({ data, parentElement, setTriggerValue }) {
 }
 
 // What was answered before, where the link knows only the text; else what is answered now is kept.
-function keepUp({ lesson, chunk, recalls, done, answers }, send) {
-  const known = keptProgress(), before = known.answers?.[lesson] ?? {};
-  if (recalls && Object.keys(before).length) { if (!toldOnce(lesson)) send("recalled", before); return; }
-  if (done === null) return; // the reader's own run
-  keepProgress({ lesson, chunk, done: (doneBits(known.done) | doneBits(done)).toString(16), answers: { ...known.answers, [lesson]: answers } });
+function keepUp({ lesson, chunk, recalls, done, answers, changes }, send) {
+  const known = keptProgress(), before = known.answers?.[lesson] ?? {}, forms = known.changes?.[lesson] ?? {};
+  if (recalls && (Object.keys(before).length || Object.keys(forms).length)) {
+    if (toldOnce(lesson)) return;
+    if (Object.keys(forms).length) send("repeated", forms); // first: the answers are held against these runs
+    send("recalled", before);
+    return;
+  }
+  keepProgress({ lesson, chunk, done: (doneBits(known.done) | doneBits(done)).toString(16), answers: { ...known.answers, [lesson]: answers }, changes: { ...known.changes, [lesson]: changes } });
 }
 
 function bars(node, list) {
@@ -82,7 +87,7 @@ function card(node, data, send) {
   const { words } = question;
   attr(node, "aria-label", words.question);
   say(part(node, "label", "strong"), words.question);
-  paragraphs(part(node, "asked"), question.text); say(part(node, "how"), question.how);
+  paragraphs(part(node, "asked"), question.text); say(part(node, "note"), question.note); say(part(node, "how"), question.how);
   const field = part(node, "field", "label"), isNumber = question.kind === "number";
   field.hidden = !isNumber;
   if (!field.firstChild) { const input = el("input", "number"); input.type = "text"; input.inputMode = "decimal"; input.autocomplete = "off"; field.append(el("span", "sr"), input, el("span", "unit")); }

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from lessons.changed import changeable
-from lessons.grading import Grade
+from lessons.grading import Grade, answer_of
 from views import session, studying
 from views.components.piece import piece
 from views.covering import KEYS
@@ -18,9 +18,11 @@ from views.figures.learning.lesson import (
     lesson_head,
     open_question,
     progress,
+    sentence_in_own_run,
     verdict,
 )
 from views.figures.moment import Moment
+from views.own_words import about_own_run, holds_in_own_run, over_own_run
 from views.study import Study
 from views.text import Text
 from views.widgets.linked import light
@@ -34,6 +36,7 @@ SENDS = (
     "picked",
     "recalled",
     "recorded",
+    "repeated",
     "selected",
     "skipped",
     "turned",
@@ -49,7 +52,6 @@ def lesson(study: Study, moment: Moment, text: Text) -> None:
 def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
     loaded, here = study.loaded, study.here
     words, values = loaded.words(text.language), loaded.values(study.traces)
-    found = study.answers.get(study.question) if study.question else None
     question = None
     if study.is_open and study.question and study.prediction:
         asked = Asked(
@@ -59,12 +61,11 @@ def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
             study.options,
             study.typed,
             study.complaint,
+            about_own_run(study, text),
         )
         question = open_question(asked, words, values, text)
     later = Later(study.told, study.can_switch, study.variants)
-    told = None
-    if found is not None and not study.is_over and study.question:
-        told = verdict(study.question, found, words=words, values=values, text=text)
+    is_alone = not study.is_over and set(here.hides) == set(KEYS)
     return {
         "page": f"{loaded.name}/{study.chunk}/{study.is_over}",
         "index": study.chunk + study.is_over,
@@ -75,26 +76,41 @@ def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
         "text": [] if study.is_over else drawn(words.filled(here.id, values)),
         "bars": [] if study.is_over else bars(here, values, text),
         "question": question,
-        "verdict": told,
+        "written": over_own_run(study, text),
+        "verdict": _verdict(study, text, is_alone=is_alone),
         "badges": badges(loaded, later, words=words, values=values, text=text),
         "ending": ending(loaded, study.answers, text) if study.is_over else None,
         "change": change_form(study, text),
         "next": _next(study, text),
-        "is_alone": not study.is_over and set(here.hides) == set(KEYS),
+        "is_alone": is_alone,
         "asks_in_pool": study.asks_in_pool,
         "progress": _to_keep(study),
         "words": {name: text.named("learn_word", name) for name in WORDS},
     }
 
 
+def _verdict(study: Study, text: Text, *, is_alone: bool) -> dict[str, Any] | None:
+    name, loaded = study.question, study.loaded
+    found = study.answers.get(name) if name else None
+    if name is None or found is None or study.is_over:
+        return None
+    words, values = loaded.words(text.language), loaded.values(study.traces)
+    unseen = answer_of(loaded.lesson, name, study.traces) if is_alone else None
+    told = verdict(name, found, words=words, values=values, text=text, unseen=unseen)
+    if isinstance(found, Grade) and study.is_changed and not holds_in_own_run(study, name, found):
+        told["sentence"] = sentence_in_own_run(found, text)
+    return told
+
+
 def _to_keep(study: Study) -> dict[str, Any]:
-    """What the browser keeps for a reader who comes back without the link; of a run of their own
-    nothing, `done` is None then."""
+    """What the browser keeps for a reader who comes back without the link: of runs of their own the
+    forms, with which they are run again."""
     return {
         "lesson": study.loaded.name,
         "chunk": study.chunk + study.is_over,
         "recalls": study.recalls,
-        "done": None if study.own else studying.done_code(session.choices().done),
+        "done": studying.done_code(session.choices().done),
+        "changes": study.changes,
         "answers": {name: _given(found) for name, found in study.answers.items()},
     }
 

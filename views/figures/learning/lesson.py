@@ -1,7 +1,7 @@
 """A lesson's text and its open question, as the component `lesson` draws them."""
 
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lessons.grading import Grade
@@ -82,6 +82,7 @@ class Asked(NamedTuple):
     options: tuple[Value, ...]
     typed: str
     complaint: str
+    note: str = ""  # what the reader's own run makes of the question
 
 
 def open_question(asked: Asked, words: Words, values: Values, text: Text) -> dict[str, Any]:
@@ -96,6 +97,7 @@ def open_question(asked: Asked, words: Words, values: Values, text: Text) -> dic
         "kind": prediction.kind,
         "id": name,
         "text": drawn(words.filled(f"{name}.question", values)),
+        "note": asked.note,
         "how": text.named("learn_how", _how(prediction)),
         "unit": text.named("learn_unit", prediction.unit) if prediction.unit else "",
         "options": labels,
@@ -117,6 +119,12 @@ def _how(prediction: Prediction) -> str:
     return prediction.kind
 
 
+def sentence_in_own_run(found: Grade, text: Text) -> list[dict[str, Any]]:
+    """In the place of one whose words hold in the recorded run only."""
+    key = "learn.own_right" if found.is_right else "learn.own_wrong"
+    return [{"kind": "paragraph", "spans": [["plain", text(key)]]}]
+
+
 def verdict(
     question: str,
     found: Grade | str,
@@ -124,11 +132,20 @@ def verdict(
     words: Words,
     values: Values,
     text: Text,
+    unseen: Value = None,
 ) -> dict[str, Any]:
-    """What the engine did, beside what the reader said, and one sentence about this answer."""
+    """What the engine did, beside what the reader said, and one sentence about this answer.
+
+    `unseen`: the answer, where no stage is there to show it to whoever skipped the question.
+    """
     asked = drawn(words.filled(f"{question}.question", values))
     if not isinstance(found, Grade):
-        return {"kind": "skipped", "asked": asked, "title": text("learn.skipped"), "sentence": []}
+        said = (
+            text("learn.skipped")
+            if unseen is None
+            else text("learn.skipped_unseen", answer=_shown(question, unseen, words, values))
+        )
+        return {"kind": "skipped", "asked": asked, "title": said, "sentence": []}
     filled = {**values, "answer": found.answer, "given": found.given}
     shown = {
         "answer": _shown(question, found.answer, words, values),
@@ -190,19 +207,31 @@ def ending(loaded: LoadedLesson, answers: Mapping[str, Grade | str], text: Text)
     """What stands behind the last text: the sum, the real source, where people asked."""
     lesson = loaded.lesson
     grades = [found for found in answers.values() if isinstance(found, Grade)]
-    num_right = sum(found.is_right for found in grades)
+    questions = [_answered(asked(number, text.language)) for number in lesson.answers]
+    told = {reference for question in questions for reference, _ in question["threads"]}
+    others = [reference for reference in lesson.threads if reference not in told]
     return {
-        "sum": text("learn.sum", right=num_right, of=len(lesson.predictions)),
+        "sum": _sum(grades, len(lesson.predictions), text),
         "sources_title": text("learn.sources"),
         "sources": [
             [f"{source.function}", SOURCE_URL + source.file, source.file]
             for source in lesson.sources
         ],
-        "threads_title": text("learn.threads") if lesson.threads else "",
-        "threads": [[reference, thread_url(reference)] for reference in lesson.threads],
-        "questions_title": text("learn.questions") if lesson.answers else "",
-        "questions": [_answered(asked(number, text.language)) for number in lesson.answers],
+        "threads_title": text("learn.threads") if others else "",
+        "threads": [[reference, thread_url(reference)] for reference in others],
+        "questions_title": text("learn.questions") if questions else "",
+        "questions": questions,
     }
+
+
+def _sum(grades: Sequence[Grade], num_questions: int, text: Text) -> str:
+    """What was skipped, or never asked of whoever came by a link, is neither right nor wrong."""
+    num_right, left_out = sum(found.is_right for found in grades), num_questions - len(grades)
+    if not grades:
+        return text.count("learn.sum_none", num_questions)
+    if left_out:
+        return text("learn.sum_some", right=num_right, of=len(grades), left_out=left_out)
+    return text("learn.sum", right=num_right, of=num_questions)
 
 
 def _answered(question: Question) -> dict[str, Any]:

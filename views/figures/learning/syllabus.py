@@ -16,8 +16,10 @@ def syllabus(
     text: Text,
     left_at: tuple[str, int] | None = None,
 ) -> dict[str, Any]:
-    """Cards by part. Where to go on: at the text that was read last, else the first lesson not done."""
+    """Cards by part. Where to go on: at the text that was read last, behind a lesson's last one at
+    the lesson that follows, else at the first lesson not done."""
     first = next((each.name for each in lessons if each.lesson.number not in done), None)
+    first = left_at[0] if left_at else first
     parts = [
         {
             "title": text.named("learn_part", part),
@@ -33,8 +35,8 @@ def syllabus(
         "parts": [part for part in parts if part["cards"]],
         "questions_title": text("learn.asked_title"),
         "questions": [_question(each, lessons, text) for each in questions(text.language)],
-        "go": _way_on(lessons, done, text, left_at),
-        "first": first or left_at is not None,
+        "go": _way_on(lessons, done, left_at, first=first, text=text),
+        "first": first is not None,
         "done": sum(1 << number for number in done),
         "knows_place": left_at is not None,
     }
@@ -43,14 +45,17 @@ def syllabus(
 def _way_on(
     lessons: Sequence[LoadedLesson],
     done: Collection[int],
-    text: Text,
     left_at: tuple[str, int] | None,
+    *,
+    first: str | None,
+    text: Text,
 ) -> str:
-    if left_at is None:
-        return text("learn.resume" if done else "learn.begin")
-    name, chunk = left_at
+    name, chunk = left_at or (first or "", 0)
+    if not first or not (done or left_at):
+        return text("learn.begin")
     number = next(each.lesson.number for each in lessons if each.name == name)
-    return text("learn.resume_at", n=number, chunk=chunk + 1)
+    key = "learn.resume_at" if chunk else "learn.resume"
+    return text(key, n=number, chunk=chunk + 1)
 
 
 def _card(loaded: LoadedLesson, text: Text, *, is_done: bool, is_next: bool) -> dict[str, Any]:

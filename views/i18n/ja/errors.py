@@ -167,6 +167,7 @@ MESSAGES: dict[str, str] = {
     "error.fact.none_taken": "この実行では、誰もブロックを取りません",
     "error.fact.few_holes": "この実行で {request} のウィンドウから外れるブロックは {n} 個です",
     "error.fact.no_hole": "この実行で、ブロック {block} が {request} のウィンドウから外れることはありません",
+    "error.fact.no_token": "{request} のプロンプトの位置 {token} には文字がありません",
     "error.fact.no_window": "グループ {group} にウィンドウはありません",
     "error.fact.no_setting": "{name} という設定はありません。あるのは {known} です",
     "error.fact.empty_queue": "{at} で空きキューは空です",

@@ -167,6 +167,7 @@ MESSAGES: dict[str, str] = {
     "error.fact.none_taken": "这次运行中没有谁取走块",
     "error.fact.few_holes": "这次运行中有 {n} 个块离开 {request} 的窗口",
     "error.fact.no_hole": "这次运行中块 {block} 一直没有离开 {request} 的窗口",
+    "error.fact.no_token": "{request} 的提示词在位置 {token} 没有文字",
     "error.fact.no_window": "组 {group} 没有窗口",
     "error.fact.no_setting": "没有设置 {name}；有 {known}",
     "error.fact.empty_queue": "空闲队列在 {at} 是空的",

@@ -1,0 +1,148 @@
+"""A lesson whose reader changed its scenario: nothing of the recorded run is said as if true of theirs."""
+
+import pytest
+
+from lessons.changed import names_recorded
+from lessons.library import load_lesson
+from lessons.text import parse_words
+from views.choices import Choices
+from views.studying import ACTIONS, read_link
+from views.text import Text
+from views.widgets.lesson import lesson_payload
+
+TEXT = Text("en")
+LETTERS = {"settings": {}, "prompts": {"r0": "ABCDEFGHIJKLMNOPQRSTU"}, "outputs": {}}
+
+
+def reading(lesson: str, sent=None) -> Choices:
+    chosen = Choices()
+    ACTIONS["lesson"](chosen, None, lesson)
+    if sent is not None:
+        ACTIONS["changed"](chosen, None, sent)
+        assert chosen.study.change_complaint == ""
+    return chosen
+
+
+def said(paragraphs) -> str:
+    return " ".join("".join(text for _, text in each["spans"]) for each in paragraphs)
+
+
+def drawn(chosen: Choices) -> dict:
+    return lesson_payload(chosen.study, TEXT)
+
+
+def test_the_letter_that_lesson_6_asks_for_is_the_one_of_the_changed_prompt():
+    chosen = reading("6", LETTERS)
+    text = said(drawn(chosen)["text"])
+    assert "A request arrives: ABCDEFGHIJKLMNOPQRSTU." in text
+    assert "the prompt has 21" in text
+    ACTIONS["skipped"](chosen, None, "")
+    ACTIONS["turned"](chosen, None, 1)
+    assert "begins with the letter U" in said(drawn(chosen)["question"]["text"])
+    ACTIONS["picked"](chosen, None, 6)
+    ACTIONS["answered"](chosen, None, None)
+    verdict = drawn(chosen)["verdict"]
+    assert (verdict["kind"], verdict["title"]) == ("right", "Right: 6")
+
+
+def test_over_a_text_beside_ones_own_run_stands_what_it_was_written_for():
+    assert drawn(reading("6"))["written"] == ""
+    assert drawn(reading("6", LETTERS))["written"].startswith("Written for the recorded run.")
+
+
+def test_a_moment_that_the_own_run_does_not_have_is_named_as_one():
+    chosen = reading("6", {"prompts": {"r0": "AB"}, "outputs": {"r0": "C"}})  # it fills no block
+    chosen.study.turn(3)
+    assert chosen.study.here.id == "hashed"
+    assert "a moment of the recorded run that yours does not have" in drawn(chosen)["written"]
+
+
+def test_a_mistake_that_was_known_by_a_recorded_value_is_none_in_another_run():
+    recorded, own = reading("6"), reading("6", LETTERS)
+    for chosen in (recorded, own):
+        ACTIONS["answered"](chosen, None, "5")
+    assert recorded.study.answers["blocks"].text == "blocks.wrong.article"
+    # 21 // 4 is 5: in this run it is the mistake of whoever rounds down
+    assert own.study.answers["blocks"].text == "blocks.wrong.rounded_down"
+
+
+def test_a_sentence_about_recorded_letters_gives_way_to_one_that_holds_in_any_run():
+    chosen = reading("2", {"prompts": {"r": "ZYXWVUTSRQPONM"}})
+    chosen.study.turn(1)
+    question = drawn(chosen)["question"]
+    assert question["note"] == (
+        "In your run the token at position 9 of r is “Q”: that one is meant."
+    )
+    ACTIONS["picked"](chosen, None, 9)
+    ACTIONS["answered"](chosen, None, None)
+    verdict = drawn(chosen)["verdict"]
+    assert said(verdict["sentence"]).startswith("So it was in your run.")
+
+
+def test_answers_to_questions_before_are_held_against_the_new_run_and_then_the_old():
+    chosen = reading("6")
+    ACTIONS["answered"](chosen, None, "4")
+    ACTIONS["turned"](chosen, None, 1)
+    ACTIONS["changed"](chosen, None, LETTERS)
+    before = chosen.study.answers["blocks"]
+    assert (before.is_right, before.given, before.answer) == (False, 4, 6)
+    ACTIONS["recorded"](chosen, None, True)
+    assert chosen.study.answers["blocks"].is_right
+
+
+@pytest.mark.parametrize(
+    ("text", "is_recorded"),
+    [
+        ("Two blocks hit.", True),
+        ("It ends with J.", True),
+        ("The letters A to O.", True),
+        ("`19` tokens", True),
+        ("Block `7`", True),
+        ("{there} tokens", False),
+        ("{gone} tokens", True),
+        (
+            "K and V of `r1` are there. A hash stands for a block; `block 0` is the null block.",
+            False,
+        ),
+    ],
+)
+def test_words_name_the_recorded_run_where_they_name_its_letters_or_counts(text, is_recorded):
+    words = parse_words(f"# Title\n## key\n{text}", "here")
+    assert names_recorded(words, "key", {"gone"}) is is_recorded
+
+
+def test_a_run_of_ones_own_is_run_again_where_the_page_is_loaded_anew():
+    chosen = reading("6", LETTERS)
+    ACTIONS["answered"](chosen, None, "6")
+    kept = drawn(chosen)["progress"]
+    assert kept["changes"] == {"docs": LETTERS}
+    again = Choices()
+    read_link(again, {"lesson": "6", "chunk": "1"})
+    ACTIONS["repeated"](again, None, kept["changes"])
+    ACTIONS["recalled"](again, None, kept["answers"])
+    assert again.study.traces["docs"].num_steps == chosen.study.traces["docs"].num_steps
+    assert again.study.answers["blocks"].is_right
+    assert again.notices["note"].startswith("The page was loaded anew, and your own run was run")
+    ACTIONS["recorded"](again, None, True)
+    assert drawn(again)["progress"]["changes"] == {}
+
+
+def test_a_run_on_the_real_model_is_offered_again_and_not_begun():
+    loaded = load_lesson("9")
+    place = [chunk.scenario for chunk in loaded.lesson.chunks].index("model")
+    chosen = Choices()
+    read_link(chosen, {"lesson": "9", "chunk": str(place + 1)})
+    ACTIONS["repeated"](chosen, None, {"model": {"prompts": {"r0": "Why is the sea blue?"}}})
+    assert chosen.study.own == {}
+    assert "recorded run again" in chosen.notices["note"]
+    assert drawn(chosen)["change"]["requests"][0][1] == "Why is the sea blue?"
+
+
+@pytest.mark.parametrize(
+    "sent", [None, 7, {"nowhere": {}}, {"docs": 3}, {"docs": {"settings": {"block_size": "0"}}}]
+)
+def test_a_form_that_no_browser_of_ours_kept_does_no_harm(sent):
+    chosen = Choices()
+    read_link(chosen, {"lesson": "6", "chunk": "1"})
+    ACTIONS["repeated"](chosen, None, sent)
+    assert chosen.study.own == {}
