@@ -108,7 +108,7 @@ def written_keys():
     return {
         node.value
         for module in modules_under("views", "app")
-        if not module.name.startswith(("views.i18n", "views.__main__"))
+        if not module.name.startswith(("views.i18n", "views.__main__", "views.serve"))
         for node in ast.walk(module.tree())
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
