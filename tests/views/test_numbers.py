@@ -186,7 +186,15 @@ def test_a_long_run_becomes_a_hundred_points_and_its_peaks_stay(column, drawn):
 
 @pytest.mark.parametrize(
     ("share", "said"),
-    [(0.0, "0%"), (1e-6, "0.1%"), (0.0071, "0.7%"), (0.5, "50%"), (0.9999, "99%"), (1.0, "100%")],
+    [
+        (0.0, "0%"),
+        (5e-5, "<0.1%"),
+        (0.001, "0.1%"),
+        (0.0071, "0.7%"),
+        (0.5, "50%"),
+        (0.9999, "99%"),
+        (1.0, "100%"),
+    ],
 )
 def test_something_is_never_nothing_and_nearly_all_is_not_all(share, said):
     assert _percent(share) == said
@@ -194,7 +202,8 @@ def test_something_is_never_nothing_and_nearly_all_is_not_all(share, said):
 
 def test_a_large_pool_has_short_numbers_and_exact_ones_behind_them():
     row = rows_at("big_pool_131928", golden_trace("big_pool_131928").after_update(3))["usage"]
-    assert row["beside"].endswith(" of 132k")
+    assert row["beside"] == "11 of 131,927"
+    assert row["value"] == "<0.1%"
     assert " of 131,927." in row["facts"]
 
 

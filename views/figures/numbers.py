@@ -19,6 +19,7 @@ from views.figures.run_numbers import (
 from views.text import Text
 
 MAX_POINTS = 120  # of a sparkline
+MAX_DIGITS = 9  # of a share's two counts, for which there is room side by side
 EXACT_BELOW = 10_000  # larger counts are shortened; the exact ones stand in the details
 TOP = 100  # of a sparkline's scale
 
@@ -85,8 +86,10 @@ def _value(value: float | None, quantity: Quantity, text: Text) -> str:
 
 def _percent(share: float) -> str:
     """Never 0% for something, nor 100% for not quite all."""
-    if 0 < share < 0.01:
-        return f"{max(share, 0.001):.1%}"
+    if 0 < share < 0.001:
+        return "<0.1%"
+    if share < 0.01:
+        return f"{share:.1%}" if share else "0%"
     return f"{min(share, 0.99):.0%}" if share < 1 else f"{share:.0%}"
 
 
@@ -101,9 +104,11 @@ def _short(count: int, text: Text) -> str:
 def _beside(ratio: Ratio, quantity: Quantity, text: Text) -> str:
     if not ratio.total:
         return ""
-    total = _short(ratio.total, text)
+    exact = f"{ratio.amount:,}", f"{ratio.total:,}"
+    fits = len("".join(exact)) <= MAX_DIGITS
+    n, total = exact if fits else (_short(ratio.amount, text), _short(ratio.total, text))
     if quantity.is_share:
-        return text("numbers.share", n=_short(ratio.amount, text), total=total)
+        return text("numbers.share", n=n, total=total)
     return text("numbers.of", total=total)
 
 
