@@ -56,6 +56,9 @@ def test_what_cannot_be_drawn_says_why():
     cache = Cache((0,), 1)
     assert kv(Sight(), TEXT, cache=cache)["why_not"].startswith("Not computed")
     assert kv(Sight(num_slots=4), TEXT)["why_not"].startswith("Not in this file")
+    assert kv(Sight(num_slots=4), TEXT, ran_model=False)["why_not"] == (
+        "Not computed: the tokens of this run are scripted, no model ran."
+    )
     gone = Sight(num_slots=4, overwritten_at=Cursor(6, 3))
     assert kv(gone, TEXT, cache=cache)["why_not"].startswith("Overwritten at step 6")
 

@@ -96,6 +96,7 @@ MESSAGES: dict[str, str] = {
     # Its K and V
     "kv.title": "Its K and V",
     "kv.not_computed": "Not computed: nothing has been written into this block.",
+    "kv.scripted": "Not computed: the tokens of this run are scripted, no model ran.",
     "kv.not_in_file": "Not in this file: a recording keeps what was decided, not the numbers in the cache.",
     "kv.repeating": "Not yet: first the engine has to repeat this run up to here.",
     "kv.overwritten": "Overwritten at step {step}: the cache tensor holds other numbers now.",

@@ -19,7 +19,8 @@ def kv_of(
     shape = run.kv_shape(seen.group_id)
     is_coming_back = run.is_coming_back or session.waits_for_model()
     if shape is None or is_coming_back:
-        return kv(seen, text, is_coming_back=is_coming_back)
+        ran_model = run.live is not None or run.trace.header.model is not None
+        return kv(seen, text, is_coming_back=is_coming_back, ran_model=ran_model)
     cache = Cache(*shape)
     place = cache.nearest(place)
     numbers = run.peek_kv(selected, place.layer, place.head) if seen.is_intact else None

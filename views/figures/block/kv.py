@@ -93,11 +93,14 @@ def kv(
     place: Place = FIRST,
     numbers: tuple[Matrix, Matrix] | None = None,
     is_coming_back: bool = False,
+    ran_model: bool = True,
 ) -> dict[str, Any]:
     """`cache` is None for a run that is not live, or not yet: `is_coming_back`. `numbers` are those of `place`, K and V."""
     payload: dict[str, Any] = {"title": text("kv.title"), "why_not": "", "pictures": []}
     if not seen.num_slots:
         return payload | {"why_not": text("kv.not_computed")}
+    if not ran_model:
+        return payload | {"why_not": text("kv.scripted")}
     if is_coming_back:
         return payload | {"why_not": text("kv.repeating")}
     if cache is None:
