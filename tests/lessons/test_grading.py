@@ -38,6 +38,20 @@ def test_a_number_is_right_or_gets_the_sentence_of_its_mistake(docs: LoadedLesso
     assert sentence(docs, "r1_cached", 5) == "r1_cached.wrong"
 
 
+def test_the_only_block_that_forgets_is_not_the_first_to_be_taken(docs: LoadedLesson) -> None:
+    assert sentence(docs, "next_block", 8) == "next_block.right"
+    assert sentence(docs, "next_block", 4) == "next_block.wrong.evicted"
+    assert sentence(docs, "next_block", 1) == "next_block.wrong.hit"
+
+
+def test_who_keeps_a_token_to_compute_is_told_that_others_are_left_already() -> None:
+    agent = load_lesson("11")
+    assert sentence(agent, "tail", 36) == "tail.right"
+    assert sentence(agent, "tail", 35) == "tail.wrong.held_back"
+    assert sentence(agent, "tail", 32) == "tail.wrong.held_back"
+    assert sentence(agent, "tail", 20) == "tail.wrong.too_few"
+
+
 def test_an_order_may_come_as_a_list_and_its_mistake_is_known(docs: LoadedLesson) -> None:
     assert sentence(docs, "r1_table", [1, 2, 6, 7]) == "r1_table.right"
     assert sentence(docs, "r1_table", [0, 1, 5, 6]) == "r1_table.wrong.from_zero"
