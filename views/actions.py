@@ -219,6 +219,18 @@ def _stop(chosen: Choices, begun: Run | None, _: Any) -> bool:
     return True
 
 
+def waiting(chosen: Choices) -> tuple[str, ...]:
+    """What is done only once the branch has begun: it is meant for the end of the run."""
+    return () if chosen.branch_on_its_way is None else ("added", "aborted", "reset", "until")
+
+
+def interrupt(chosen: Choices, what: str) -> None:
+    """Whoever goes elsewhere waits no more; a run that repeats its past is stopped by "stopped"."""
+    repeats = chosen.run is not None and chosen.run.is_coming_back
+    if what not in HARMLESS and not repeats and chosen.branch_on_its_way is None:
+        chosen.pursuit = None
+
+
 ACTIONS: dict[str, Action] = {
     "target": _go_to,
     "chosen": _go_to_position,

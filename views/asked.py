@@ -45,6 +45,9 @@ class Asked:
             self._wishes.remove(wish)
         return wish
 
+    def has_more(self, but: Collection[str]) -> bool:
+        return any(wish.what not in but for wish in self._wishes)
+
     def pop(self, what: str) -> Any:
         """The oldest of its kind, done by somebody else than `settle`."""
         wish = next(each for each in self._wishes if each.what == what)

@@ -13,7 +13,7 @@ from views.figures.compare.compare_inputs import Choice
 from views.figures.selection import NOTHING, Selection
 from views.figures.sizing.sizing_inputs import Inputs
 from views.figures.time.timeline import ZOOMS
-from views.figures.time.until import RETURNED, Until
+from views.figures.time.until import BRANCHED, RETURNED, Until
 from views.practice import Practice
 from views.runs import Run
 from views.saving import Brought
@@ -91,10 +91,17 @@ class Choices:
         self.follow(begun)
 
     def follow(self, begun: Run | None) -> None:
-        """A run that is coming back goes on its way at once; any other waits to be asked."""
-        is_on_its_way = begun is not None and begun.is_coming_back
-        self.pursuit = Pursuit(Until(RETURNED), self.cursor) if is_on_its_way else None
+        """A run that still repeats its past goes on its way at once; any other waits to be asked."""
+        is_on_its_way = begun is not None and begun.branch_step is not None
+        kind = RETURNED if begun is not None and begun.came_back else BRANCHED
+        self.pursuit = Pursuit(Until(kind), self.cursor) if is_on_its_way else None
         self.num_shares += is_on_its_way
+
+    @property
+    def branch_on_its_way(self) -> int | None:
+        """The step at which the branch that is on begins, while it is on its way there."""
+        is_on_its_way = self.pursuit is not None and self.pursuit.until.kind == BRANCHED
+        return self.run.branch_step if is_on_its_way and self.run is not None else None
 
     def say_also(self, sentence: str) -> None:
         """A note beside the one that stands there."""

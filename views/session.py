@@ -236,11 +236,10 @@ def settle() -> bool:
     once something was taken from the list, it is done to the end.
     """
     chosen, changed = choices(), False
-    while (wish := chosen.asked.next(but=BY_PAGE)) is not None:
+    while (wish := chosen.asked.next(but=BY_PAGE + actions.waiting(chosen))) is not None:
         begun, what, sent = run(), wish.what, wish.sent
         try:
-            if what not in actions.HARMLESS and not (begun and begun.is_coming_back):
-                chosen.pursuit = None
+            actions.interrupt(chosen, what)
             changed |= ACTIONS[what](chosen, begun, sent)
         except PagewalkError as error:
             prompts = [*begun.asked, chosen.draft] if begun else []
@@ -249,7 +248,7 @@ def settle() -> bool:
             chosen.refused = refused if has_way_out else None
             chosen.say("error", error.sentence)
             changed = True
-    return changed or bool(chosen.asked)
+    return changed or chosen.asked.has_more(but=actions.waiting(chosen))
 
 
 BY_PAGE = ("uploaded", "example_wanted")  # done by the page of files, when all of it is drawn

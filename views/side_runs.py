@@ -44,6 +44,8 @@ def _branch(chosen: Choices, begun: Run | None, branch: Branch) -> bool:
 
 def _check_room(chosen: Choices, begun: Run, branch: Branch, words: Text) -> None:
     """ConfigError with a sentence where a branch is impossible or too large."""
+    if (step := chosen.branch_on_its_way) is not None:
+        raise ConfigError(words("branch.on_its_way", step=step))
     if not begun.can_be_branched:
         raise ConfigError(begun.refusal or words("saved.waiting"))
     if branch.draft is not None:

@@ -245,3 +245,53 @@ def test_a_script_does_its_past_again_with_other_blocks(app):
     assert payload(app, "pool")["num_blocks"] == 11
     assert app.session_state["desks"]["playground"].run.config.block_size == 8
     assert names(app)[1][1].endswith("block_size=8, past done again")
+
+
+def on_its_way(app, monkeypatch):
+    """A branch of 6 steps that has repeated two of them."""
+    two_prompts(app)
+    monkeypatch.setattr("views.runs.MAX_STEPS_AT_ONCE", 2)
+    branch(app)
+    assert payload(app, "until")["running"] == "until the branch begins"
+
+
+def arrive(app):
+    for _ in range(6):
+        send(app, "pursued", payload(app, "until")["share"])
+    assert payload(app, "until")["running"] is None
+    return app.session_state["desks"]["playground"].run
+
+
+def test_a_step_on_the_way_to_a_branch_does_not_end_the_way(app, monkeypatch):
+    on_its_way(app, monkeypatch)
+    run_steps(app, 3)
+    assert payload(app, "until")["running"] == "until the branch begins"
+    assert arrive(app).trace.num_steps == 6
+    assert payload(app, "transport")["position"] == payload(app, "transport")["last"]
+
+
+def test_a_prompt_added_on_the_way_to_a_branch_comes_in_when_it_has_begun(app, monkeypatch):
+    on_its_way(app, monkeypatch)
+    send(app, "added", prompt("Late"))
+    assert added(app) == [("r0", 0), ("r1", 0)]
+    arrive(app)
+    assert added(app) == [("r0", 0), ("r1", 0), ("r2", 6)]
+
+
+def test_no_other_branch_is_made_while_one_is_on_its_way(app, monkeypatch):
+    on_its_way(app, monkeypatch)
+    assert said(app, "This run is on its way to step 6") is not None
+    assert [button.key for button in app.button if button.key == "branch"] == []
+    assert payload(app, "prompt")["here"] is None
+    send(app, "branched", Branch({}))
+    assert "on its way to step 6" in notice(app, "error")
+    assert len(names(app)) == 2
+    arrive(app)
+
+
+def test_a_branch_that_is_left_on_its_way_goes_on_when_somebody_turns_to_it(app, monkeypatch):
+    on_its_way(app, monkeypatch)
+    send(app, "switched", run_id(app, "Run 1"))
+    assert payload(app, "until")["running"] is None
+    send(app, "switched", run_id(app, "Run 2"))
+    assert arrive(app).trace.num_steps == 6

@@ -44,6 +44,7 @@ MESSAGES: dict[str, str] = {
     "branch.script": "The requests that the script brings later come in the branch as well.",
     "branch.later": "Bring along what comes later",
     "branch.later_hint": "Prompts, aborts and resets that came after the moment shown come in the branch as well, at their steps. Else they are left out.",
+    "branch.on_its_way": "This run is on its way to step {step}, where it begins as a branch of its own. Another branch can be made once it is there, or after “Stop”.",
     "branch.stopped": "Stopped on the way to step {step}, where this branch begins. Each further step repeats the past until then.",
     "branch.dropped": "Run {number}, the oldest branch, was closed: {most} runs are kept side by side.",
     "branch.where": "Goes to the end of the run: step {step} will see it first.",

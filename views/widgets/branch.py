@@ -39,6 +39,8 @@ def why_no_branch(run: Run, text: Text) -> str | None:
     """Why none is offered: nothing goes on here, or nothing has happened to branch from."""
     if run.trace.num_steps == 0:
         return text("branch.nothing")
+    if (step := session.choices().branch_on_its_way) is not None:
+        return text("branch.on_its_way", step=step)
     return session.why_no_engine()
 
 
@@ -59,7 +61,7 @@ def prompt_places(run: Run) -> dict[str, Any]:
     text, cursor = session.text(), session.choices().cursor
     step, number = run.branch_begins_at(cursor), session.choices().shelf.number(run)
     here = None
-    if run.live is not None and cursor != run.trace.last:
+    if run.live is not None and why_no_branch(run, text) is None and cursor != run.trace.last:
         hint = text("branch.add_hint", number=number, step=step)
         here = {"word": text("branch.add", step=step), "hint": hint}
     return {"where": text("branch.where", step=num_finished_steps(run.trace)), "here": here}

@@ -43,6 +43,7 @@ MESSAGES: dict[str, str] = {
     "branch.script": "脚本之后带来的请求也会进入分支。",
     "branch.later": "带上之后的内容",
     "branch.later_hint": "当前时刻之后的提示词、中止和重置也会在各自的步进入分支。否则会被略去。",
+    "branch.on_its_way": "这个运行正在重复过去，走向分支起点第 {step} 步。到达之后，或按“停止”之后，才能再分支。",
     "branch.stopped": "走向分支起点第 {step} 步的途中停下了。在那之前，每走一步都是重复过去。",
     "branch.dropped": "运行 {number} 是最早的分支，已关闭：最多并排保留 {most} 个运行。",
     "branch.where": "加在运行末尾：第 {step} 步最先看到它。",
