@@ -53,11 +53,12 @@ def _stand_elsewhere(chosen: Choices, target: dict[str, Any]) -> None:
             chosen.left[name] = left._replace(cursor=left.run.trace.cursor_at(position))
 
 
-def _offer(begun: Run, chosen: Choices) -> tuple[int, bool, bool]:
+def _offer(begun: Run, chosen: Choices) -> tuple[object, ...]:
     """What the panel says about a branch from here; drawn anew only when that changes."""
     cursor = chosen.cursor
     is_past = cursor != begun.trace.last
-    return begun.branch_begins_at(cursor), begun.is_inside_a_step(cursor), is_past
+    held = begun.settings_at(cursor) if chosen.panel_is_open else None
+    return begun.branch_begins_at(cursor), begun.is_inside_a_step(cursor), is_past, held
 
 
 def _go_to_position(chosen: Choices, begun: Run | None, position: Any) -> bool:
@@ -108,10 +109,14 @@ def _size(chosen: Choices, _: Run | None, sent: Any) -> bool:
     return False
 
 
-def _type_settings(chosen: Choices, _: Run | None, sent: Any) -> bool:
-    if isinstance(sent, dict):
-        for name, value in sent.items():
-            chosen.typed[str(name)] = value if isinstance(value, bool) else str(value).strip()
+def _type_settings(chosen: Choices, begun: Run | None, sent: Any) -> bool:
+    """A form sends all its fields. One that says what holds follows time; the others stay."""
+    held = begun.settings_at(chosen.cursor).to_mapping() if begun is not None else {}
+    for name, value in sent.items() if isinstance(sent, dict) else ():
+        given = value if isinstance(value, bool) else str(value).strip()
+        chosen.typed[str(name)] = given
+        if given in (held.get(name), str(held.get(name))):
+            del chosen.typed[str(name)]
     return False
 
 

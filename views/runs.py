@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.config import EngineConfig, SamplingParams
 from engine.errors import ConfigError, TraceError
-from engine.sources.branch import Plan, beginning, branch_step, plan_branch
+from engine.sources.branch import Plan, beginning, branch_step, plan_branch, settings_at
 from engine.sources.prompt import Tokenized
 from engine.sources.source import LiveRun
 from engine.trace.events import INPUT_EVENTS, BlocksTaken
@@ -142,6 +142,10 @@ class Run:
     def branch_begins_at(self, cursor: Cursor) -> int:
         """The step before which a branch from here would begin."""
         return branch_step(self.trace, cursor)
+
+    def settings_at(self, cursor: Cursor) -> EngineConfig:
+        """Those that hold at this moment: in a branch some of them change on the way."""
+        return settings_at(self.trace, cursor)
 
     def plan(self, cursor: Cursor, branch: Branch, text: Text) -> Plan:
         """What a branch from here would mean; ConfigError if its settings are wrong."""

@@ -26,11 +26,11 @@ def settings(run: Run) -> None:
     """What is typed is checked at once by the engine's own config: it says more than a form can."""
     text = session.text()
     changed = _changed(run)
-    problems = problems_of(run.config, changed, text)
+    problems = problems_of(_held(run), changed, text)
     _fields(run, problems, text)
     branch = Branch(changed, keep_later=_later(run, text))
     with st.container(key="settings_foot"):  # stays in sight while the fields scroll behind it
-        st.caption(_restarts(run, list(changed), problems, text))
+        st.caption(_restarts(run, list(_of_form(run)), problems, text))
         _actions(run, branch, problems, text)
     st.caption(consequence(run, branch))
     if run.live is not None and run.trace.num_steps:
@@ -58,7 +58,7 @@ def _apply() -> None:
     """What stands in the form when it is pressed, not when the button was drawn."""
     run = session.run()
     if run is not None:
-        session.ask("applied", Restart(_changed(run)))
+        session.ask("applied", Restart(_of_form(run)))
 
 
 def problems_of(config: EngineConfig, changed: Mapping[str, Any], text: Text) -> dict[str, str]:
@@ -91,8 +91,21 @@ def _named(sentence: str, changed: Mapping[str, Any]) -> list[str]:
     return sorted((name for name in places if places[name] >= 0), key=lambda name: places[name])
 
 
+def _held(run: Run) -> EngineConfig:
+    """The settings of the moment that is shown: the form shows them, and a branch begins with them."""
+    return run.settings_at(session.choices().cursor)
+
+
+def _of_form(run: Run) -> dict[str, Any]:
+    """What a restart takes from the form, once something in it is changed: all that stands there
+    otherwise than at the end of the run."""
+    changed, held = _changed(run), _held(run)
+    moved = (name for name in MOVING if getattr(held, name) != getattr(run.config, name))
+    return {**{name: str(getattr(held, name)) for name in moved}, **changed} if changed else {}
+
+
 def _changed(run: Run) -> dict[str, Any]:
-    """Settings that the form has otherwise than the run: numbers as typed, the engine's switches."""
+    """Settings that the form has otherwise than they hold: numbers as typed, the engine's switches."""
     typed = session.choices().typed
     given = {name: _given(run, name) for name in (*MOVING, *FIXED, WAIT)}
     changed = {name: typed[name] for name in given if typed.get(name, given[name]) != given[name]}
@@ -102,10 +115,10 @@ def _changed(run: Run) -> dict[str, Any]:
 
 
 def _given(run: Run, name: str) -> str | bool:
-    """A setting of the run as it stands in the form."""
+    """A setting as it holds, as it stands in the form."""
     if name == WAIT:
-        return not run.config.refuse_oversized
-    value = getattr(run.config, name)
+        return not _held(run).refuse_oversized
+    value = getattr(_held(run), name)
     return bool(value) if name == CACHING else str(value)
 
 
