@@ -46,6 +46,11 @@ def test_a_chosen_token_lights_its_block_in_pool_and_table_and_escape_puts_it_ou
     expect(block_in(page, "Block tables", 1)).to_have_attribute("data-lit", "linked")
     expect(block_in(page, "Block pool", 2)).not_to_have_attribute("data-lit", re.compile("."))
     page.wait_for_url(re.compile("request=request1&token=1"))
+    page.keyboard.press("?")  # the keys lie on top, and go first
+    expect(page.get_by_text("one sub-step back or forward")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("one sub-step back or forward")).to_be_hidden()
+    expect(token(page, "request1", 1)).to_have_attribute("data-lit", "own")
     page.keyboard.press("Escape")
     expect(page.locator("[data-lit]")).to_have_count(0)
     expect(page.get_by_role("group", name="Time")).to_contain_text("step 3, sub-step 8")

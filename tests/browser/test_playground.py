@@ -115,6 +115,7 @@ def test_a_step_is_reached_by_its_number(page, base_url):
     field.press("Enter")
     expect(page.locator(NOW)).to_have_text(re.compile("Step 7 is over"))
     expect(said).to_have_text("There is no step 99: the run ends with step 7, which is shown.")
+    expect(field).to_have_value("")
 
 
 def test_a_finished_card_opens_and_folds_by_the_keyboard(page, base_url):

@@ -125,6 +125,7 @@ function jump(player) {
   stop(player);
   const isBeyond = step >= num_steps && !data.can_go_on;
   complain(player, isBeyond ? fill(data.words.jump_beyond, { step, last: Math.max(0, num_steps - 1) }) : "");
+  player.jump.value = ""; // where it stands is beside it
   go(player, step < num_steps ? { position: data.ends[step] } : data.can_go_on ? { step, plus: 0 } : { position: data.last });
 }
 const MAX_SAID = 20, SAID_MS = 6000; // characters of what was typed; how long a sentence stays
@@ -188,6 +189,7 @@ function press(player, event, help) {
   const isLeft = chosenWithThePointer(target);
   if (arrows && (isLeft || !target.matches(OWN_ARROWS))) { act(player, arrows); event.preventDefault(); }
   else if (event.key === " " && (isLeft || !target.matches(OWN_SPACE))) { toggle(player); event.preventDefault(); }
+  else if (event.key === "Escape" && help.getAttribute("aria-expanded") === "true") help.click(); // what lies on top goes first
   else if (event.key === "Escape" && ["block", "hash", "request"].some((kind) => player.data.address?.[kind] !== undefined)) player.clear();
   else if (event.key === "?") help.click();
 }
