@@ -35,13 +35,15 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 class Deed(NamedTuple):
     """One thing that the manager did. `before` is the last place of the run that says nothing of
-    it, `after` the first at which it has happened."""
+    it, `after` the first at which it has happened. `for_request_id`: of a preemption, who needs
+    the room."""
 
     verb: str
     target: int | str | None  # a block, the request of a preemption, nothing for DONE
     request_id: str
     before: int
     after: int
+    for_request_id: str | None = None
 
 
 class Exercise(NamedTuple):
@@ -51,6 +53,15 @@ class Exercise(NamedTuple):
     seed: int
     trace: Trace
     deeds: tuple[Deed, ...]
+
+    @property
+    def about(self) -> str | None:
+        """Whose turn it is, which gives no victim away: for a preemption whoever needs the room,
+        and nobody where that one gives way itself."""
+        first = self.deeds[0]
+        if first.verb != PREEMPT:
+            return first.request_id
+        return None if first.for_request_id == first.request_id else first.for_request_id
 
     @property
     def begin(self) -> Cursor:
@@ -187,8 +198,8 @@ def _deeds(event: Event, position: int, lookup: tuple[str, int] | None) -> list[
             verb = TAKE
         case BlocksFreed(request_id=request_id, block_ids=block_ids):
             verb = FREE
-        case RequestPreempted(request_id=request_id):
-            return [Deed(PREEMPT, request_id, request_id, position - 1, position)]
+        case RequestPreempted(request_id=request_id, for_request_id=needs):
+            return [Deed(PREEMPT, request_id, request_id, position - 1, position, needs)]
         case _:
             return []
     before = position - 1

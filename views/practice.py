@@ -8,7 +8,6 @@ from engine.trace.trace import Trace
 from lessons.exercises import DONE, LEVELS, MAX_SEED, PREEMPT, Deed, Exercise, exercise
 from lessons.judging import Judgement, judge
 from views.horizon import beginning_of
-from views.motion import Motion, next_motion
 
 
 @dataclass
@@ -21,9 +20,8 @@ class Practice:
     num_done: int = 0
     mistakes: list[Judgement] = field(default_factory=list)
     said: Judgement | None = None  # about the latest action
-    was_shown: bool = False  # the engine did it
+    was_shown: bool = False  # the engine does the rest, or did it
     num_solved: int = 0  # without a mistake and without help, since the visitor came
-    motion: Motion | None = None
 
     @property
     def exercise(self) -> Exercise:
@@ -47,14 +45,13 @@ class Practice:
     @property
     def visible(self) -> Trace:
         """Nothing of what is still to be done."""
-        whole = self.exercise.trace
-        return beginning_of(whole, self.exercise.end if self.was_shown else self.here)
+        return beginning_of(self.exercise.trace, self.here)
 
     def begin(self, level: int, seed: int) -> None:
         """Another exercise. Out of range is another one as well."""
         self.level = level if level in LEVELS else LEVELS[0]
         self.seed = seed % MAX_SEED
-        self.num_done, self.said, self.was_shown, self.motion = 0, None, False, None
+        self.num_done, self.said, self.was_shown = 0, None, False
         self.verb = ""
         self.mistakes = []
 
@@ -77,9 +74,17 @@ class Practice:
         if self.num_done == len(self.exercise.deeds) and not self.mistakes:
             self.num_solved += 1
 
+    @property
+    def is_playing(self) -> bool:
+        """Whether the engine is doing the rest, one deed after the other."""
+        return self.was_shown and not self.is_over
+
     def show(self) -> None:
-        """The engine does the rest."""
+        """The engine does the rest; `play` does each deed of it."""
         if not self.is_over:
             self.was_shown, self.said = True, None
-            self.num_done = len(self.exercise.deeds)
-            self.motion = next_motion(self.exercise.end)
+
+    def play(self, num_done: int, *, to_end: bool) -> None:
+        """The next deed, for whoever has seen this many; all at once without motion."""
+        if self.is_playing and num_done == self.num_done:
+            self.num_done = len(self.exercise.deeds) if to_end else num_done + 1

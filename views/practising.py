@@ -38,8 +38,7 @@ def show(chosen: Choices) -> Run:
     trace = practice.visible
     if chosen.run is None or chosen.run.trace is not trace:
         chosen.run = Run(trace, EngineConfig.from_mapping(trace.header.config))
-        if not practice.was_shown:
-            chosen.cursor = practice.here
+        chosen.cursor = practice.here
     chosen.run.link = {"level": str(practice.level), "seed": str(practice.seed)}
     return chosen.run
 
@@ -78,8 +77,17 @@ def _repeat(chosen: Choices, _: Run | None, __: Any) -> bool:
 
 def _show(chosen: Choices, _: Run | None, __: Any) -> bool:
     if chosen.practice is not None:
-        chosen.cursor = chosen.practice.here
         chosen.practice.show()
+        chosen.cursor = chosen.practice.here
+    return False
+
+
+def _play(chosen: Choices, _: Run | None, sent: Any) -> bool:
+    """The page asks for the engine's next deed: how many it has seen, and whether it moves."""
+    if chosen.practice is not None and isinstance(sent, list) and len(sent) == 2:
+        num_done, to_end = sent
+        if isinstance(num_done, int):
+            chosen.practice.play(num_done, to_end=to_end is True)
     return False
 
 
@@ -99,6 +107,7 @@ ACTIONS: dict[str, actions.Action] = {
     "finished_acting": _finish,
     "exercise": _begin,
     "exercise_again": _repeat,
+    "played": _play,
     "solution": _show,
     "selected": _select,
 }

@@ -54,13 +54,46 @@ def test_clicks_are_held_against_the_engine_and_the_run_follows(chosen):
     assert in_chinese == [["touch", 1], ["touch", 2], ["取走", 7], ["取走", 8]]
 
 
-def test_whoever_gives_up_is_shown_what_the_engine_does(chosen):
+def test_whoever_gives_up_sees_the_engine_do_one_deed_after_the_other(chosen):
     begun = do(chosen, "solution", True)
-    assert chosen.practice.motion.to == chosen.practice.exercise.end
-    assert begun.trace.clamp(chosen.cursor) == chosen.cursor
-    assert chosen.practice.num_solved == 0
+    assert practice_payload(chosen.practice, TEXT)["playing"] == 0
+    said = []
+    for place in range(5):
+        begun = do(chosen, "played", [place, False])
+        do(chosen, "played", [place, False])  # the same one once more
+        card = practice_payload(chosen.practice, TEXT)
+        said.append(card["said"]["text"].split(":")[0] if card["said"] else card["outcome"][:7])
+        assert len(card["done"]) == min(place + 1, 4)
+    assert said == ["touch 1", "touch 2", "take 7", "take 8", "That is"]
+    assert begun.trace.last == chosen.cursor == chosen.practice.exercise.end
+    assert (chosen.practice.num_solved, card["playing"]) == (0, None)
     do(chosen, "selected", {"block": 7})
     assert chosen.practice.mistakes == []
+
+
+def test_without_motion_the_solution_is_there_at_once(chosen):
+    do(chosen, "solution", True)
+    do(chosen, "played", [0, True])
+    assert chosen.practice.is_over
+
+
+@pytest.mark.parametrize(
+    ("seed", "said"),
+    [
+        (1, "r1 needs 1 more block to go on: 13 tokens known, 12 computed"),
+        (3, "needs 1 more block"),
+        (5, "A running request needs 1 more block"),
+        (6, "A running request needs 1 more block"),
+        (7, "needs 1 more block"),
+    ],
+)
+def test_who_has_to_give_way_is_not_named_before_it_is_asked(seed, said):
+    practice = Practice(level=5, seed=seed)
+    deed = practice.exercise.deeds[0]
+    assert deed.verb == "preempt"
+    situation = practice_payload(practice, TEXT)["situation"]
+    assert said in situation
+    assert deed.target not in situation
 
 
 def test_a_request_is_looked_at_unless_one_preempts(chosen):

@@ -65,6 +65,7 @@ FAMILIES = {
     "number_name": None,
     "pool_word": None,
     "practice_level": None,
+    "practice_show": None,
     "practice_task": None,
     "practice_verb": None,
     "practice_verb_hint": None,

@@ -1,6 +1,8 @@
 // An exercise: what the next click on a block or a request does, what was done, and what was said about it.
+const DEED_MS = 800;
+
 function present({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".root"), { words } = data;
+  const root = parentElement.querySelector(".root"), { words } = data, isPlaying = data.playing !== null;
   head(root, data.title, data.seed);
   attr(root, "role", "region"); attr(root, "aria-label", words.page);
   const levels = part(root, "levels"); attr(levels, "role", "group"); attr(levels, "aria-label", words.levels);
@@ -11,7 +13,7 @@ function present({ data, parentElement, setTriggerValue }) {
   const verbs = part(root, "verbs"); attr(verbs, "role", "radiogroup"); attr(verbs, "aria-label", words.verbs);
   say(part(root, "which", "p"), words.verbs); root.insertBefore(root.querySelector(".which"), verbs);
   sync(verbs, data.verbs, () => { const b = el("button", "verb"); b.type = "button"; attr(b, "role", "radio"); return b; }, (b, [verb, word, hint]) => {
-    say(b, word); attr(b, "title", hint); attr(b, "aria-checked", String(verb === data.verb)); b.disabled = data.is_over; b.onclick = (e) => { setTriggerValue("verb", verb); released(e); };
+    say(b, word); attr(b, "title", hint); attr(b, "aria-checked", String(verb === data.verb)); b.disabled = data.is_over || isPlaying; b.onclick = (e) => { setTriggerValue("verb", verb); released(e); };
   });
   rove(verbs, ".verb:not(:disabled)");
   say(part(root, "hint", "p"), data.verbs.find(([verb]) => verb === data.verb)?.[2] ?? "");
@@ -25,9 +27,14 @@ function present({ data, parentElement, setTriggerValue }) {
   const row = part(root, "row");
   if (!row.firstChild) for (const name of ["commit", "show", "next", "again"]) { const b = el("button", name); b.type = "button"; row.append(b); }
   const [commit, show, next, again] = row.children;
-  for (const [button, word, what, sent, off] of [[commit, words.commit, "finished_acting", true, data.is_over], [show, words.show, "solution", true, data.is_over], [next, words.next, "exercise", data.level, false], [again, words.again, "exercise_again", true, !data.done.length && !data.is_over]]) {
+  for (const [button, word, what, sent, off] of [[commit, words.commit, "finished_acting", true, data.is_over || isPlaying], [show, words.show, "solution", true, data.is_over || isPlaying], [next, words.next, "exercise", data.level, false], [again, words.again, "exercise_again", true, !data.done.length && !data.is_over && !isPlaying]]) {
     say(button, word); button.hidden = off; button.onclick = (e) => { setTriggerValue(what, sent); released(e); };
   }
   attr(next, "data-main", data.is_over);
   link(root, data, setTriggerValue);
+  if (!isPlaying) return;
+  // The engine plays its solution deed by deed; whoever has asked for no motion sees its end at once.
+  const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const timer = setTimeout(() => setTriggerValue("played", [data.playing, isStill]), isStill ? 0 : DEED_MS);
+  return () => clearTimeout(timer);
 }

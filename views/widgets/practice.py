@@ -5,13 +5,13 @@ from typing import Any
 
 from views import session
 from views.components.piece import piece
-from views.figures.learning.practice import outcome, practice_card, situation, told
+from views.figures.learning.practice import outcome, practice_card, shown, situation, told
 from views.figures.moment import Moment
 from views.figures.selection import lit
 from views.practice import Practice
 from views.text import Text
 
-SENDS = ("exercise", "exercise_again", "finished_acting", "selected", "solution", "verb")
+SENDS = ("exercise", "exercise_again", "finished_acting", "played", "selected", "solution", "verb")
 
 
 def practice(asked: Practice, moment: Moment, text: Text) -> None:
@@ -23,16 +23,17 @@ def practice(asked: Practice, moment: Moment, text: Text) -> None:
 
 def practice_payload(asked: Practice, text: Text) -> dict[str, Any]:
     exercise = asked.exercise
-    state = exercise.trace.at(exercise.begin)
-    size = int(exercise.trace.header.config["block_size"])
     card = practice_card(asked.level, asked.seed, done=asked.done, verb=asked.verb, text=text)
     said = None if asked.is_over else told(asked.said, text)
+    if asked.is_playing:
+        said = shown(asked.done, text)
     ending = ""
     if asked.is_over:
         ending = outcome(len(asked.mistakes), asked.num_solved, text, was_shown=asked.was_shown)
     return card | {
-        "situation": situation(exercise.deeds[0].request_id, state, size, text),
+        "situation": situation(exercise, text),
         "said": said,
         "is_over": asked.is_over,
+        "playing": asked.num_done if asked.is_playing else None,
         "outcome": ending,
     }

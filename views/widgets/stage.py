@@ -197,9 +197,8 @@ def _time(run: Run, text: Text, parts: Parts) -> None:
         run_id=run.run_id,
     )
     payload["sequence"] = chosen.sequence
-    played = chosen.study or chosen.practice
-    if played is not None and played.motion is not None:
-        number, to = played.motion
+    if chosen.study is not None and chosen.study.motion is not None:
+        number, to = chosen.study.motion
         payload["motion"] = {"number": number, "to": run.trace.position(to)}
     names = run.link or {"example": chosen.example}
     payload["address"] = address(

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from engine.trace.state import State
-from lessons.exercises import DONE, LEVELS, Deed
+from lessons.exercises import DONE, LEVELS, PREEMPT, Deed, Exercise
 from lessons.judging import Judgement
 from views.text import Text
 
@@ -36,17 +35,39 @@ def practice_card(
     }
 
 
-def situation(request_id: str, state: State, block_size: int, text: Text) -> str:
-    """Who stands at the door, with what."""
-    request = state.requests[request_id]
-    return text(
-        "practice.situation",
-        request=request_id,
-        tokens=text.count("count.tokens", request.num_tokens),
-        computed=request.num_computed_tokens,
-        size=block_size,
-        free=state.num_free_blocks,
-    )
+def situation(exercise: Exercise, text: Text) -> str:
+    """Whose turn it is, with what, and never who will have to give way."""
+    state = exercise.trace.at(exercise.begin)
+    size, about = int(exercise.trace.header.config["block_size"]), exercise.about
+    is_short = exercise.deeds[0].verb == PREEMPT
+    asks = exercise.deeds[0].for_request_id if is_short else about
+    assert asks is not None  # nobody resets a cache here
+    request = state.requests[asks]
+    missing = -(-request.num_tokens // size) - len(request.block_tables[0])
+    if about is None:
+        return text.count("practice.short_unnamed", missing, size=size, free=state.num_free_blocks)
+    values = {
+        "request": about,
+        "tokens": text.count("count.tokens", request.num_tokens),
+        "computed": request.num_computed_tokens,
+        "size": size,
+        "free": state.num_free_blocks,
+    }
+    if is_short:
+        return text.count("practice.short", missing, **values)
+    return text("practice.situation", **values)
+
+
+def shown(done: tuple[Deed, ...], text: Text) -> dict[str, Any] | None:
+    """Of the engine's latest deed, while it plays them: what, and by which rule."""
+    if not done:
+        return None
+    deed = done[-1]
+    reason = text.named("practice_show", deed.verb)
+    return {
+        "kind": "shown",
+        "text": reason.format(target=deed.target, request=deed.request_id),
+    }
 
 
 def told(said: Judgement | None, text: Text) -> dict[str, Any] | None:
