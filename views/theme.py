@@ -69,6 +69,11 @@ PAGE_STYLE = """<style>
 .st-key-language_switch { position: fixed; top: 0.2rem; right: clamp(0.75rem, 1.9vw, 2.5rem); z-index: 999991; width: auto; }
 [data-testid="stTopNav"] { padding-left: calc(clamp(0.75rem, 1.9vw, 2.5rem) - 7.5px); }
 [data-testid="stMainBlockContainer"] { padding-top: 2.6rem; }
+/* All pages in one line beside the languages, where Streamlit does not fold them into a menu yet; long names over them. */
+@media (min-width: 768px) and (max-width: 920px) {
+  [data-testid="stTopNav"] { gap: 0; } [data-testid="stTopNav"] a { padding-left: 3px; padding-right: 3px; } [data-testid="stTopNav"] a * { font-size: 11.5px; }
+  :root:lang(ja) .st-key-language_switch { top: 2.3rem; } :root:lang(ja) [data-testid="stMainBlockContainer"] { padding-top: 4.7rem; }
+}
 /* What can be scrolled takes the focus. Whoever came there with the pointer did not ask where it is. */
 [data-testid="stMain"]:focus-visible { outline: 2px solid var(--st-primary-color, currentColor); outline-offset: -3px; box-shadow: none; }
 [data-testid="stHeader"] a:focus-visible { outline: 2px solid currentColor; outline-offset: -2px; } /* Streamlit shows a shade */
@@ -100,7 +105,7 @@ PAGE_STYLE = """<style>
 @media (min-width: 641px) and (max-width: 1200px) { .st-key-stage { grid-template-columns: minmax(0, 10.5fr) minmax(0, 19fr) minmax(0, 13fr); } }
 /* A lesson's text that stands alone, and on a phone the pool under the question that is answered in it (lesson.js). */
 @media (min-width: 641px) { :root[data-alone] .st-key-stage:has(.st-key-stage_prose) { grid-template: "story" auto / minmax(0, 47rem); justify-content: center; } }
-:root[data-alone] .st-key-stage:has(.st-key-stage_prose) > :not(:first-child) { display: none; }
+:root[data-alone] .st-key-stage:has(.st-key-stage_prose) > :not(:first-child), :root[data-alone] [data-testid="stBottom"] { display: none; } /* no stage, no time */
 @media (max-width: 640px) { :root[data-asks=pool] .st-key-stage:has(.st-key-stage_prose) > :nth-child(2) { order: 1; } :root[data-asks=pool] .st-key-stage:has(.st-key-stage_prose) > :nth-child(4) { order: 2; } }
 /* Large type, for those who sit in the last row: one switch beside the time, kept in the link. */
 :root[data-large] { --pw-zoom: 1.3; --pw-second: none; font-size: 19.5px; }

@@ -138,6 +138,11 @@ def test_a_lesson_is_changed_and_run_live_and_taken_back(page, base_url):
     page.locator(".body > .card input").fill("2")
     page.get_by_role("button", name="This is my answer").click()
     expect(page.locator(".body > .verdict")).to_have_attribute("data-kind", "right")
+    page.reload()
+    expect(page.get_by_text("your own run was run once more")).to_be_visible()
+    expect(page.locator(".body > .verdict .found")).to_have_text("Right: 2")
+    page.get_by_text("Run it live, your way").click()
+    expect(page.get_by_label("prompt of r0")).to_have_value("ABCDEFG")
     page.get_by_role("button", name="Back to the recorded run").click()
     expect(page.locator(".body > .change .own")).to_contain_text("Change what you like")
 
@@ -184,10 +189,33 @@ def tops(page: Page, *parts: str) -> list[float]:
     return [box["y"] for box in boxes if box is not None]
 
 
+def test_what_happened_begins_with_a_whole_line(page, base_url):
+    page.goto(f"{base_url}/learn?lesson=2&chunk=6")
+    now = page.locator(".st-key-stage_told [data-when=now]")
+    expect(now).to_be_visible()
+    expect(now).to_be_in_viewport(ratio=1)
+    cut = """(now) => [...now.parentElement.children].filter((line) => {
+        const top = line.offsetTop - now.parentElement.scrollTop;
+        return top < -1 && top + line.offsetHeight > 1; }).length"""
+    assert now.evaluate(cut) == 0
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+def test_the_languages_cover_no_page_of_the_navigation(page, base_url, language):
+    page.set_viewport_size({"width": 780, "height": 800})
+    page.goto(f"{base_url}/learn?lang={language}")
+    switch, links = page.locator(".st-key-language_switch"), page.get_by_test_id("stTopNav")
+    expect(switch).to_be_visible()
+    last, languages = links.locator("a").last.bounding_box(), switch.bounding_box()
+    is_beside = last["x"] + last["width"] <= languages["x"]
+    assert is_beside or languages["y"] >= last["y"] + last["height"]
+
+
 def test_the_first_text_stands_alone(page, base_url):
     page.goto(f"{base_url}/learn?lesson=1")
     expect(text_of(page, "01-reserved-rows", 0)).to_be_visible()
     expect(page.locator(".body > .bars li")).to_have_count(3)
     expect(page.locator(".st-key-stage_pool")).to_be_hidden()
+    expect(page.get_by_role("slider")).to_be_hidden()
     page.get_by_role("button", name="All lessons").click()
     expect(page.locator(":root")).not_to_have_attribute("data-alone", "true")

@@ -32,18 +32,21 @@ function present({ data, parentElement, setTriggerValue }) {
   // The page around follows (theme.py): a text alone takes its width, and on a phone the pool comes to the question.
   const page = document.documentElement;
   attr(page, "data-alone", data.is_alone); attr(root, "data-alone", data.is_alone); attr(page, "data-asks", data.asks_in_pool ? "pool" : null);
-  return () => { attr(page, "data-alone", null); attr(page, "data-asks", null); };
+  return () => { recalling().delete(data.progress.lesson); attr(page, "data-alone", null); attr(page, "data-asks", null); };
 }
 
 // What was answered before, where the link knows only the text; else what is answered now is kept.
+const recalling = () => kept("recalling", () => new Map()); // lesson -> whether the server was told, once it has asked
 function keepUp({ lesson, chunk, recalls, done, answers, changes }, send) {
   const known = keptProgress(), before = known.answers?.[lesson] ?? {}, forms = known.changes?.[lesson] ?? {};
-  if (recalls && (Object.keys(before).length || Object.keys(forms).length)) {
-    if (toldOnce(lesson)) return;
-    if (Object.keys(forms).length) send("repeated", forms); // first: the answers are held against these runs
-    send("recalled", before);
-    return;
+  if (!recalls) recalling().delete(lesson);
+  else if (!recalling().has(lesson)) {
+    const hasForms = Object.keys(forms).length > 0, tells = hasForms || Object.keys(before).length > 0;
+    recalling().set(lesson, tells);
+    if (hasForms) send("repeated", forms); // first: the answers are held against these runs
+    if (tells) send("recalled", before);
   }
+  if (recalls && recalling().get(lesson)) return; // until it has heard them
   keepProgress({ lesson, chunk, done: (doneBits(known.done) | doneBits(done)).toString(16), answers: { ...known.answers, [lesson]: answers }, changes: { ...known.changes, [lesson]: changes } });
 }
 

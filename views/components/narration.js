@@ -20,8 +20,15 @@ const sized = new WeakMap(); // list -> who notices when its height changes
 // Keeps the current line in sight, with a neighbour on either side, inside its own box: the page never moves.
 function show(list) {
   const now = list.querySelector(":scope > [data-when=now]");
+  list.style.removeProperty("--pw-after");
   if (!now) { list.scrollTop = 0; return; }
   const above = now.offsetTop, below = above + now.offsetHeight, room = Math.min(56, Math.max(0, (list.clientHeight - now.offsetHeight) / 2));
   if (above < list.scrollTop + room) list.scrollTop = Math.max(0, above - room);
   else if (below > list.scrollTop + list.clientHeight - room) list.scrollTop = below - list.clientHeight + room;
+  // No line begins above the box: a function without its sentence says nothing.
+  const cut = [...list.children].find((line) => line.offsetTop < list.scrollTop && line.offsetTop + line.offsetHeight > list.scrollTop);
+  if (!cut) return;
+  const top = cut === now ? above : cut.offsetTop + cut.offsetHeight, missing = top + list.clientHeight - list.scrollHeight;
+  if (missing > 0) list.style.setProperty("--pw-after", `${missing}px`); // behind the last line
+  list.scrollTop = top;
 }
