@@ -29,10 +29,22 @@ def begin_example(chosen: Choices) -> None:
     example = EXAMPLES[chosen.example]
     if example.needs_model and not chosen.share.loader.is_ready:
         return
+    config, said = example.config, ""
+    if example.needs_model:
+        bytes_per_block = _bytes_per_block(chosen, config)
+        config, said = chosen.share.fitted(config, bytes_per_block, Text(chosen.language))
     try:
-        begin(chosen, example.config, [Draft(text=prompt) for prompt in example.prompts])
+        begin(chosen, config, [Draft(text=prompt) for prompt in example.prompts])
+        if said:
+            chosen.say_also(said)
     except ConfigError as error:
         chosen.say("error", error.sentence)
+
+
+def _bytes_per_block(chosen: Choices, config: EngineConfig) -> int:
+    """With the model of the server, which is there."""
+    live = importlib.import_module("engine.sources.live")
+    return int(live.plan_for(chosen.share.loader.model, config.block_size).bytes_per_block)
 
 
 def begin(
@@ -65,10 +77,8 @@ def _live_run(chosen: Choices, config: EngineConfig, leaving: Run | None) -> Run
     share, words = chosen.share, Text(chosen.language)
     if not share.loader.is_ready:
         raise ConfigError(words("saved.waiting"))
-    live, model = importlib.import_module("engine.sources.live"), share.loader.model
-    bytes_per_block = live.plan_for(model, config.block_size).bytes_per_block
-    share.check_pool(config, bytes_per_block, words, leaving=leaving)
-    source = live.LiveSource(model, config)
+    share.check_pool(config, _bytes_per_block(chosen, config), words, leaving=leaving)
+    source = importlib.import_module("engine.sources.live").LiveSource(share.loader.model, config)
     return Run(source.trace, source.config, live=source, lock=share.loader.lock)
 
 

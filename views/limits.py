@@ -56,6 +56,10 @@ class Limits:
         if num_bytes > self.max_upload_bytes:
             raise ConfigError(text("limit.upload", n=num_bytes, most=self.max_upload_bytes))
 
+    def num_blocks_that_fit(self, bytes_per_block: int, held: int = 0) -> int:
+        """The largest pool beside what the session's other runs hold."""
+        return max(0, self.max_pool_bytes - held) // bytes_per_block
+
     def check_pool(
         self, config: EngineConfig, bytes_per_block: int, text: Text, *, held: int = 0
     ) -> None:
@@ -63,10 +67,10 @@ class Limits:
         needed = config.num_blocks * bytes_per_block
         if needed + held <= self.max_pool_bytes:
             return
-        fits = max(0, self.max_pool_bytes - held) // bytes_per_block
+        fits = self.num_blocks_that_fit(bytes_per_block, held)
         key = "limit.pool_held" if held else "limit.pool"
-        if held and fits < MIN_BLOCKS:
-            key = "limit.pool_none"
+        if fits < MIN_BLOCKS:
+            key = "limit.pool_none" if held else "limit.pool_small"
         values = {"needed": needed, "held": held, "most": self.max_pool_bytes, "fits": fits}
         size, num = config.block_size, config.num_blocks
         raise ConfigError(text(key, block_size=size, num_blocks=num, **values))
@@ -125,6 +129,15 @@ def _folder(name: str, given: str) -> Path:
     path = Path(given).expanduser().absolute()
     if path.exists() and not path.is_dir():
         raise ConfigError(f"{name}={quoted(given)} is a file: name a folder.")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ConfigError(
+            f"{name}={quoted(given)} cannot be made ({reason}): name a folder that can be written to."
+        ) from error
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise ConfigError(f"{name}={quoted(given)} cannot be written to: name another folder.")
     return path
 
 

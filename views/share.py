@@ -3,9 +3,11 @@
 import secrets
 from weakref import WeakSet
 
+import msgspec
+
 from engine.config import EngineConfig
 from engine.sources.saved import Saved, SavedRuns
-from views.limits import server_limits
+from views.limits import MIN_BLOCKS, server_limits
 from views.loading import Loader, load_default_model
 from views.runs import Run
 from views.saving import Saving
@@ -34,6 +36,19 @@ class Share:
         """ConfigError with a sentence if another pool is more than a visitor's share."""
         held = self.pool_bytes(leaving)
         server_limits().check_pool(config, bytes_per_block, text, held=held)
+
+    def fitted(
+        self, config: EngineConfig, bytes_per_block: int, text: Text
+    ) -> tuple[EngineConfig, str]:
+        """With fewer blocks where so many do not fit, and a sentence that says so; as it is where
+        even the smallest pool is too much."""
+        limits, held = server_limits(), self.pool_bytes()
+        fits = limits.num_blocks_that_fit(bytes_per_block, held)
+        if not MIN_BLOCKS <= fits < config.num_blocks:
+            return config, ""
+        values = {"most": limits.max_pool_bytes, "held": held, "wanted": config.num_blocks}
+        said = text("limit.fitted_held" if held else "limit.fitted", fits=fits, **values)
+        return msgspec.structs.replace(config, num_blocks=fits), said
 
     def take(
         self,

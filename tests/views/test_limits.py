@@ -2,13 +2,13 @@
 
 import threading
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from engine.config import EngineConfig
 from engine.errors import ConfigError
 from tests.source_tree import ROOT
+from tests.views.page import notice, open_own, payload
 from views.limits import VARIABLES, Limits, Sessions, read_limits, server_limits
 from views.text import Text
 
@@ -111,9 +111,15 @@ def test_data_is_a_folder(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match="is a file: name a folder"):
         read_limits({"PAGEWALK_DATA": str(file)})
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setenv("HOME", str(tmp_path))
     assert read_limits({"PAGEWALK_DATA": "new"}).data == tmp_path / "new"
-    assert read_limits({"PAGEWALK_DATA": "~/runs"}).data == Path("/home/ada/runs")
+    assert read_limits({"PAGEWALK_DATA": "~/runs"}).data == tmp_path / "runs"
+
+
+def test_a_data_folder_that_cannot_be_made_is_refused_at_the_start(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ConfigError, match=r"cannot be made \(Not a directory\): name a"):
+        read_limits({"PAGEWALK_DATA": str(tmp_path / "file" / "below")})
 
 
 # Sentences ---------------------------------------------------------------------------------------
@@ -167,6 +173,28 @@ def test_other_runs_of_the_visitor_count():
     for held in (98_001, 100_000, 250_000):
         with pytest.raises(ConfigError, match=r"no room is left for .* 16 tokens: close a run\."):
             check_pool(2, held=held)
+
+
+def test_a_pool_of_no_two_blocks_is_told_so():
+    with pytest.raises(
+        ConfigError, match=r"100,000 bytes for K and V, and two blocks of 16 tokens"
+    ):
+        Limits(max_pool_bytes=100_000).check_pool(EngineConfig(block_size=16), 60_000, WORDS)
+
+
+def test_where_its_blocks_do_not_fit_the_page_begins_with_those_that_do(app, monkeypatch):
+    monkeypatch.setenv("PAGEWALK_MAX_POOL_BYTES", "180000")
+    open_own(app)
+    assert payload(app, "pool")["num_blocks"] == 22
+    assert notice(app, "note").startswith("The run began with num_blocks=22 instead of 64: so many")
+    assert payload(app, "prompt")["can_add"]
+
+
+def test_where_no_pool_fits_the_form_does_not_wait_for_a_model_that_is_there(app, monkeypatch):
+    monkeypatch.setenv("PAGEWALK_MAX_POOL_BYTES", "9000")
+    open_own(app)
+    assert notice(app, "error").startswith("This server gives each visitor 9,000 bytes for K and V")
+    assert payload(app, "prompt")["count"].startswith("No run could begin")
 
 
 # Sessions ----------------------------------------------------------------------------------------

@@ -112,6 +112,7 @@ MESSAGES: dict[str, str] = {
     "prompt.add": "Add to the run",
     "prompt.add_hint": "Ctrl+Enter",
     "prompt.waiting": "The tokens appear when the model is there; your text is kept.",
+    "prompt.no_run": "No run could begin, so nothing takes a prompt: the reason stands on this page. Your text is kept.",
     "prompt.count.one": "{n} token",
     "prompt.count.other": "{n} tokens",
     "prompt.blocks.one": "{n} full block of {size} and {rest}",

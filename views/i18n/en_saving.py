@@ -28,6 +28,9 @@ MESSAGES: dict[str, str] = {
     "limit.pool": "num_blocks={num_blocks} of {block_size} tokens take {needed:,} bytes for K and V, and this server gives each visitor {most:,}: lower num_blocks to {fits}.",
     "limit.pool_held": "num_blocks={num_blocks} of {block_size} tokens take {needed:,} bytes for K and V. This server gives each visitor {most:,}, and your other runs hold {held:,}: lower num_blocks to {fits}, or close a run.",
     "limit.pool_none": "Your other runs hold {held:,} of the {most:,} bytes for K and V that this server gives each visitor, and no room is left for a pool of blocks of {block_size} tokens: close a run.",
+    "limit.pool_small": "This server gives each visitor {most:,} bytes for K and V, and two blocks of {block_size} tokens, the fewest of a pool, take more: choose a smaller block_size, or have PAGEWALK_MAX_POOL_BYTES raised.",
+    "limit.fitted": "The run began with num_blocks={fits} instead of {wanted}: so many fit into the {most:,} bytes for K and V that this server gives each visitor.",
+    "limit.fitted_held": "The run began with num_blocks={fits} instead of {wanted}: this server gives each visitor {most:,} bytes for K and V, and your other runs hold {held:,}. Close a run to have room for more.",
     "limit.sessions.one": "This server serves {n} visitor at a time, and somebody is here. Try again in a minute: who leaves makes room.",
     "limit.sessions.other": "This server serves {n:,} visitors at a time, and all places are taken. Try again in a minute: who leaves makes room.",
     # A server that does not answer

@@ -36,7 +36,8 @@ def prompts(run: Run | None) -> None:
 
 def _tokens(run: Run | None, draft: Draft, text: Text) -> dict[str, Any]:
     if run is None:
-        return {"count": text("prompt.waiting")}
+        is_ready = session.loader().is_ready
+        return {"count": text("prompt.no_run" if is_ready else "prompt.waiting")}
     if (reason := session.why_no_engine()) is not None:
         return {"count": reason}
     try:

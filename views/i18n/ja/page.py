@@ -74,6 +74,7 @@ MESSAGES: dict[str, str] = {
     "prompt.add": "実行に追加",
     "prompt.add_hint": "Ctrl+Enter",
     "prompt.waiting": "モデルの準備ができるとトークンが現れます。入力したテキストはそのまま残ります。",
+    "prompt.no_run": "実行を始められなかったため、プロンプトを受け付けられません。理由はこのページに表示されています。入力した文章は残ります。",
     "prompt.count.other": "{n} トークン",
     "prompt.blocks.other": "満杯のブロック（{size} トークン）{n} 個と {rest}",
     "prompt.more.other": "… ほか {n} トークン",

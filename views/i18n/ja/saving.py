@@ -24,6 +24,9 @@ MESSAGES: dict[str, str] = {
     "limit.pool": "{block_size} トークンのブロックで num_blocks={num_blocks} とすると、K/V に {needed:,} バイト必要です。このサーバーで 1 人が使えるのは {most:,} バイトです。num_blocks を {fits} に下げてください。",
     "limit.pool_held": "{block_size} トークンのブロックで num_blocks={num_blocks} とすると、K/V に {needed:,} バイト必要です。このサーバーで 1 人が使えるのは {most:,} バイトで、あなたのほかの実行が {held:,} バイトを使っています。num_blocks を {fits} に下げるか、実行を 1 つ閉じてください。",
     "limit.pool_none": "このサーバーで 1 人が K/V に使える {most:,} バイトのうち、あなたのほかの実行が {held:,} バイトを使っていて、{block_size} トークンのブロックのプールを作る余裕がありません。実行を 1 つ閉じてください。",
+    "limit.pool_small": "このサーバーで 1 人が K/V に使えるのは {most:,} バイトで、プールの最小である {block_size} トークンのブロック 2 個も入りません。block_size を小さくするか、PAGEWALK_MAX_POOL_BYTES を上げてもらってください。",
+    "limit.fitted": "この実行は num_blocks={wanted} ではなく {fits} で始まりました。このサーバーで 1 人が K/V に使える {most:,} バイトに入るのは、この数までです。",
+    "limit.fitted_held": "この実行は num_blocks={wanted} ではなく {fits} で始まりました。このサーバーで 1 人が K/V に使えるのは {most:,} バイトで、あなたのほかの実行が {held:,} バイトを使っています。実行を 1 つ閉じると余裕ができます。",
     "limit.sessions.other": "このサーバーを同時に使えるのは {n:,} 人までで、今は満員です。誰かが離れると空きます。1 分ほどしてから、もう一度お試しください。",
     # A server that does not answer
     "away.title": "サーバーが応答していません",

@@ -76,6 +76,7 @@ MESSAGES: dict[str, str] = {
     "prompt.add": "加入运行",
     "prompt.add_hint": "Ctrl+Enter",
     "prompt.waiting": "模型就绪后显示 token；你的文本会保留。",
+    "prompt.no_run": "没有能开始的运行，所以无法接收提示词：原因写在本页上。你的文字会保留。",
     "prompt.count.other": "{n} 个 token",
     "prompt.blocks.other": "{n} 个满块（每块 {size} 个），余 {rest}",
     "prompt.more.other": "… 还有 {n} 个 token",

@@ -22,6 +22,9 @@ MESSAGES: dict[str, str] = {
     "limit.pool": "num_blocks={num_blocks}、每块 {block_size} 个 token，K 和 V 要占 {needed:,} 字节，而本服务器给每位访客 {most:,} 字节：请把 num_blocks 降到 {fits}。",
     "limit.pool_held": "num_blocks={num_blocks}、每块 {block_size} 个 token，K 和 V 要占 {needed:,} 字节。本服务器给每位访客 {most:,} 字节，你的其他运行已占用 {held:,} 字节：请把 num_blocks 降到 {fits}，或关闭一个运行。",
     "limit.pool_none": "本服务器给每位访客 {most:,} 字节存放 K 和 V，你的其他运行已占用 {held:,} 字节，剩下的放不下一个每块 {block_size} 个 token 的块池：请关闭一个运行。",
+    "limit.pool_small": "本服务器给每位访客 {most:,} 字节存放 K 和 V，连最小的块池（两个 {block_size} 个 token 的块）也放不下：请选更小的 block_size，或请管理员调高 PAGEWALK_MAX_POOL_BYTES。",
+    "limit.fitted": "本次运行以 num_blocks={fits} 开始，而不是 {wanted}：本服务器给每位访客的 {most:,} 字节 K 和 V 只放得下这么多。",
+    "limit.fitted_held": "本次运行以 num_blocks={fits} 开始，而不是 {wanted}：本服务器给每位访客 {most:,} 字节存放 K 和 V，你的其他运行已占用 {held:,} 字节。关闭一个运行就有空间。",
     "limit.sessions.other": "本服务器同时服务 {n:,} 位访客，现在已满。请过一分钟再试：有人离开就有空位。",
     # A server that does not answer
     "away.title": "服务器没有响应",
