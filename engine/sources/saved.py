@@ -33,6 +33,7 @@ from engine.trace.trace import Trace
 ID_BYTES = 16  # of randomness
 ID = re.compile(r"[A-Za-z0-9_-]{22}")  # what secrets.token_urlsafe makes of them
 TRACE, ABOUT, PART = ".jsonl", ".about.json", ".part"
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows would write other ends of line
 DAY_S = 86_400
 SWEEP_EVERY_S = 60
 SWEEP_AGAIN_S = 5  # where there is too much
@@ -249,7 +250,9 @@ class Recording:
         self._runs.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._runs.folder / f"{self.run_id}{ABOUT}"
         part = path.with_name(path.name + PART)
-        part.write_bytes(record)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(record)
         part.replace(path)
 
     def _append(self, lines: bytes) -> None:
@@ -258,9 +261,8 @@ class Recording:
         A file that has gone is not made again, as it would lack its beginning.
         """
         new = 0 if self._is_begun else os.O_CREAT | os.O_EXCL
-        binary = getattr(os, "O_BINARY", 0)  # Windows would write other ends of line
         path = self._runs.path(self.run_id)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | new | binary, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | new | _BINARY, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(lines)
         self._is_begun = True
