@@ -68,7 +68,18 @@ def test_after_a_reload_the_runs_that_stood_beside_it_are_opened_from_the_bar(pa
     field.press("Enter")
     page.get_by_role("button", name="Branch from step 3 with these").click()
     page.wait_for_url(re.compile("run="))
+    page.evaluate(
+        """() => { const key = "pagewalk-runs-doc_example", link = { example: "doc_example", run: "x" };
+        const older = { id: 1, number: 2, name: "Run 2", about: "", gist: "num_blocks=7", link, at: 1e12, visitor: "x" };
+        sessionStorage.setItem(key, JSON.stringify([...JSON.parse(sessionStorage.getItem(key)), older])); }"""
+    )
     page.reload()
+    older = page.get_by_role(
+        "button", name=re.compile(r"^open again: Earlier, \d+:\d+.*num_blocks=7")
+    )
+    expect(older).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Forget Earlier")).click()
+    expect(older).to_have_count(0)
     expect(run_button(page, 2)).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="open again: Run 1").click()
     expect(run_button(page, 1)).to_have_attribute("aria-pressed", "true")

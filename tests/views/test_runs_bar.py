@@ -3,7 +3,7 @@
 import pytest
 
 from tests.views.branches import branch, go_to_end_of, names, run_id, run_steps, shown, two_prompts
-from tests.views.page import notice, payload, send, set_number, turn_to
+from tests.views.page import notice, open_own, payload, prompt, send, set_number, turn_to
 from views.shelf import MAX_RUNS
 
 
@@ -73,6 +73,23 @@ def test_a_restart_takes_the_place_of_the_run_that_is_shown(app):
     assert names(app) == [("Run 1", ""), ("Run 2", "")]
     assert shown(app) == "Run 2"
     assert len(payload(app, "requests")["cards"]) == 2
+
+
+def gists(app):
+    return [run["gist"] for run in payload(app, "runs")["runs"]]
+
+
+def test_a_run_that_is_no_branch_is_known_by_its_prompt_and_its_own_settings(app):
+    open_own(app)
+    assert gists(app) == ["num_blocks=64"]
+    send(app, "added", prompt("One  two three four five six seven eight"))
+    assert gists(app) == ["“One two three four five six…”"]
+    set_number(app, "num_blocks", 40)
+    app.button(key="apply").click().run()
+    assert gists(app) == ["“One two three four five six…”, num_blocks=40"]
+    run_steps(app, 2)
+    branch(app)
+    assert gists(app)[1] == "", "what is different in a branch says so itself"
 
 
 def test_another_example_has_runs_of_its_own(app):

@@ -6,18 +6,25 @@ function present({ data, parentElement, setTriggerValue }) {
   if (holder) holder.style.display = isAlone ? "none" : "";
   sync(bar, [...data.runs, ...earlier], make, (node, run) => {
     const [turn, close] = node.children, isShown = run.id === data.shown, isEarlier = run.visitor !== undefined;
-    const name = isEarlier ? fill(data.earlier, run) : run.about ? `${run.name}: ${run.about}` : run.name;
+    const about = run.about || run.gist || "", number = isEarlier ? called(data, earlier, run) : run.name;
+    const name = isEarlier ? fill(data.earlier, { name: number, about }) : about ? `${run.name}: ${about}` : run.name;
     attr(node, "data-shown", isShown ? "true" : null); attr(node, "data-earlier", isEarlier); attr(turn, "aria-pressed", isEarlier ? null : String(isShown));
-    say(turn.children[0], run.name); say(turn.children[1], run.about); say(turn.children[2], isEarlier ? data.open : "");
+    say(turn.children[0], number); say(turn.children[1], about); say(turn.children[2], isEarlier ? data.open : "");
     attr(turn, "title", name); attr(turn, "aria-label", isEarlier ? `${data.open}: ${name}` : null);
     turn.onclick = (e) => { released(e); if (isEarlier) setTriggerValue("revisited", { names: run.link, number: run.number }); else if (!isShown) setTriggerValue("switched", run.id); };
-    const word = isEarlier ? fill(data.forget, run) : run.close;
+    const word = isEarlier ? fill(data.forget, { name: number }) : run.close;
     close.hidden = !isEarlier && !run.can_close; attr(close, "aria-label", word); attr(close, "title", word);
     close.onclick = () => {
       if (!isEarlier) return setTriggerValue("dropped", run.id);
       write(data, stored(data).filter((each) => each.link.run !== run.link.run)); present({ data, parentElement, setTriggerValue });
     };
   });
+}
+
+// A number names one run: where another has it, the time at which an earlier one came stands for it.
+function called(data, earlier, run) {
+  const isTaken = [...data.runs, ...earlier].some((other) => other !== run && other.number === run.number);
+  return isTaken && run.at ? fill(data.before, { time: new Date(run.at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) }) : run.name;
 }
 
 function make() {
@@ -36,7 +43,8 @@ function stored(data) {
 }
 function write(data, runs) { try { sessionStorage.setItem(place(data), JSON.stringify(runs)); } catch { /* a reload will have no bar */ } }
 function remembered(data) {
-  const here = data.runs.filter((run) => run.link.example).map(({ id, name, number, about, link }) => ({ id, name, number, about, link, visitor: data.visitor }));
+  const since = (id) => stored(data).find((run) => run.visitor === data.visitor && run.id === id)?.at ?? Date.now();
+  const here = data.runs.filter((run) => run.link.example).map(({ id, name, number, about, gist, link }) => ({ id, name, number, about, gist, link, at: since(id), visitor: data.visitor }));
   const earlier = stored(data).filter((run) => run.visitor !== data.visitor && !here.some(({ link }) => link.run === run.link.run));
   write(data, [...here, ...earlier]);
   return earlier;

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from views.text import Text
+from views.text import Text, quoted
+
+MAX_WORDS = 28  # characters of a prompt
 
 
 class RunLine(NamedTuple):
@@ -16,6 +18,9 @@ class RunLine(NamedTuple):
     settings: Mapping[str, Any] = {}
     redone: bool = False
     request_id: str | None = None
+    prompt: str = ""  # the first of a run that is no branch
+    own: Mapping[str, Any] = {}  # its settings that are not those of its example
+    num_blocks: int = 0
     link: Mapping[str, str] = {}  # what finds it after a reload; empty where nothing does
 
 
@@ -30,6 +35,7 @@ def runs_bar(runs: Sequence[RunLine], run_id: int, text: Text) -> dict[str, Any]
                 "name": text("runs.run", number=run.number),
                 "number": run.number,
                 "about": _about(run, text),
+                "gist": _gist(run, text),
                 "close": text("runs.close", number=run.number),
                 "can_close": run.from_number is not None,
                 "link": dict(run.link),
@@ -38,9 +44,22 @@ def runs_bar(runs: Sequence[RunLine], run_id: int, text: Text) -> dict[str, Any]
         ],
         # Of those that stood here before the page was loaded, the browser knows the links.
         "earlier": text("runs.earlier"),
+        "before": text("runs.before"),  # where its number is that of another run here
         "open": text("runs.open"),
         "forget": text("runs.forget"),
     }
+
+
+def _gist(run: RunLine, text: Text) -> str:
+    """By what one tells a run from others that are no branch either."""
+    if run.from_number is not None:
+        return ""
+    words = " ".join(run.prompt.split())
+    cut = words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS].rstrip()}…"
+    own = run.own if words or run.own else {"num_blocks": run.num_blocks}
+    said = [text("runs.words", words=quoted(cut))] if words else []
+    said += [text("runs.setting", name=name, value=value) for name, value in own.items()]
+    return text.listed(said)
 
 
 def _about(run: RunLine, text: Text) -> str:

@@ -59,6 +59,8 @@ MESSAGES: dict[str, str] = {
     "runs.prompt": "with {request}",
     "runs.close": "Close run {number}",
     "runs.earlier": "{name}, from before this page was loaded: {about}",
+    "runs.before": "Earlier, {time}",
+    "runs.words": "“{words}”",
     "runs.open": "open again",
     "runs.forget": "Forget {name}",
     # Run until

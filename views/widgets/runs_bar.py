@@ -9,6 +9,7 @@ from views.components.piece import piece
 from views.figures.runs_bar import RunLine
 from views.figures.runs_bar import runs_bar as payload_of
 from views.shelf import Kept
+from views.widgets.settings import FIXED, MOVING
 
 SENT = ("switched", "dropped", "revisited")
 
@@ -32,9 +33,17 @@ def runs_bar() -> None:
 
 
 def _line(kept: Kept) -> RunLine:
-    line, origin = RunLine(kept.run.run_id, kept.number, link=kept.run.link), kept.origin
+    run, origin = kept.run, kept.origin
+    line = RunLine(run.run_id, kept.number, link=run.link)
     if origin is None:
-        return line
+        example, asked = session.example().config, run.asked
+        own = {
+            name: getattr(run.config, name)
+            for name in (*MOVING, *FIXED)
+            if getattr(run.config, name) != getattr(example, name)
+        }
+        words, num_blocks = asked[0].text if asked else "", run.config.num_blocks
+        return line._replace(prompt=words, own=own, num_blocks=num_blocks)
     return line._replace(
         from_number=origin.number,
         step=origin.step,

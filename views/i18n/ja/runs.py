@@ -57,6 +57,8 @@ MESSAGES: dict[str, str] = {
     "runs.redone": "過去もやり直し",
     "runs.prompt": "{request} を追加",
     "runs.earlier": "{name}（このページを読み込む前のもの）：{about}",
+    "runs.before": "以前 {time}",
+    "runs.words": "「{words}」",
     "runs.open": "また開く",
     "runs.forget": "{name} を忘れる",
     "runs.close": "実行 {number} を閉じる",

@@ -57,6 +57,8 @@ MESSAGES: dict[str, str] = {
     "runs.redone": "过去已重走",
     "runs.prompt": "加入 {request}",
     "runs.earlier": "{name}（本页加载之前的运行）：{about}",
+    "runs.before": "之前 {time}",
+    "runs.words": "“{words}”",
     "runs.open": "重新打开",
     "runs.forget": "忘记 {name}",
     "runs.close": "关闭运行 {number}",
