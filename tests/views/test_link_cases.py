@@ -68,3 +68,42 @@ def test_a_link_with_two_wrong_parts_gets_a_sentence_for_each(app):
         "The address asked for block “9999”, which does not exist in this run. "
         "The address asked for lens “x”, which does not exist in this run."
     )
+
+
+def missing(name, given):
+    return f"The address asked for {name} “{given}”, which does not exist in this run."
+
+
+@pytest.mark.parametrize(
+    ("link", "kept", "wrong"),
+    [
+        ("?request=request1&block=99", {"request": "request1"}, [("block", "99")]),
+        (
+            "?block=<b>x&hash=zz&token=99&request=request0",
+            {"request": "request0"},
+            [("block", "<b>x"), ("hash", "zz"), ("token", "99")],
+        ),
+        ("?token=3", {}, [("token", "3")]),
+        (
+            "?request=request0&token=3&hash=zz",
+            {"request": "request0", "token": 3},
+            [("hash", "zz")],
+        ),
+    ],
+)
+def test_what_does_not_exist_is_named_and_what_exists_is_selected(app, link, kept, wrong):
+    opened(app, link)
+    assert notice(app, "note") == " ".join(missing(*each) for each in wrong)
+    assert app.session_state["desks"]["playground"].selection.named() == kept
+
+
+def test_a_hash_that_was_forgotten_later_is_one_of_this_run(app):
+    opened(app, "?step=2")
+    trace = app.session_state["desks"]["playground"].run.trace
+    state = trace.at(trace.after_update(0))
+    block_hash = state.requests["request0"].block_hashes[0]
+    visitor = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    visitor.query_params["example"] = "doc_example"
+    opened(visitor, f"?hash={block_hash}")
+    assert notice(visitor, "note") is None
+    assert visitor.session_state["desks"]["playground"].selection.named() == {"hash": block_hash}

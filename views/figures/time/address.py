@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
-from views.figures.selection import NOTHING, Selection
+from views.figures.selection import KINDS, Selection, spotlight
 from views.text import Text, quoted
 
 # What of an address names a run or a moment in it.
@@ -33,23 +33,32 @@ def chosen(selection: Selection, lens: str | None) -> dict[str, Any]:
 def read_choice(
     params: Mapping[str, str], lenses: Sequence[str], trace: Trace, text: Text
 ) -> tuple[Selection, str, str | None]:
-    """What is selected, the open lens, and a sentence about what does not exist in this run."""
-    state = trace.at(trace.last)
-    selection, lens = Selection.from_browser(params), params.get("lens", lenses[0])
-    block_id, request = selection.block_id, state.requests.get(selection.request_id or "")
-    is_wrong = {
-        "block": "block" in params and (block_id is None or block_id >= state.num_blocks),
-        "request": selection.request_id is not None and request is None,
-        "token": request is not None and (selection.token or 0) >= request.num_tokens,
-        "lens": lens not in lenses,
-    }
-    wrong = [name for name, is_so in is_wrong.items() if is_so]
-    if is_wrong["block"] or is_wrong["request"] or is_wrong["token"]:
-        selection = NOTHING
+    """What is selected, the open lens, and a sentence about each part that does not exist in this
+    run. What is right of it counts all the same."""
+    found, lens = _existing(params, trace), params.get("lens", lenses[0])
+    wrong = [name for name in KINDS if name in params and name not in found]
+    wrong += ["lens"] if lens not in lenses else []
     complaint = text.told(
         text("notice.choice", name=name, given=quoted(params[name])) for name in wrong
     )
+    selection = Selection.from_browser(found)
     return selection, lens if lens in lenses else lenses[0], complaint or None
+
+
+def _existing(params: Mapping[str, str], trace: Trace) -> dict[str, str]:
+    """Of what an address selects, the parts that exist in this run; a token is one of a request."""
+    state = trace.at(trace.last)
+    block_id = Selection.from_browser({"block": params.get("block")}).block_id
+    request = state.requests.get(params.get("request", ""))
+    named = {"request": params.get("request"), "token": params.get("token")}
+    token = Selection.from_browser(named).token
+    exists = {
+        "block": block_id is not None and block_id < state.num_blocks,
+        "hash": bool(spotlight(state, Selection(block_hash=params.get("hash"))).hashes),
+        "request": request is not None,
+        "token": request is not None and token is not None and token < request.num_tokens,
+    }
+    return {name: params[name] for name in KINDS if name in params and exists[name]}
 
 
 def read_cursor(
