@@ -45,6 +45,7 @@ PAGE = Room(
         "views.workloads",
         "views.comparing",
         "views.opening",
+        "views.lab_runs",
         "views.limits",
         "views.covering",
         "views.study",
@@ -274,6 +275,9 @@ ROOMS: dict[str, Room] = {
             "views.beginning",
             "views.bringing_back",
         )
+    ),
+    "views.lab_runs": BEHIND_PAGES._replace(
+        ours=(*BEHIND_PAGES.ours, "views.choices", "views.beginning")
     ),
     "views.bringing_back": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
     "views.links": BEHIND_PAGES._replace(

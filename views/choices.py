@@ -70,6 +70,7 @@ class Choices:
     notices: dict[str, str] = field(default_factory=dict)  # kind -> sentence
     refused: Restart | None = None  # where waiting for ever is a way out of the error
     put_away: dict[str, str] | None = None  # the link of the run that a notice offers to bring back
+    beside: Run | None = None  # the saved run that a lab was asked for, not on this desk
     waiting: list[Brought] = field(default_factory=list)  # runs that came back, without an engine
     address_is_seen: bool = False  # which example and run it names
     address_is_read: bool = False  # all of it

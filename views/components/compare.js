@@ -274,7 +274,7 @@ function address(memory) {
   memory.writing = setTimeout(() => {
     if (!memory.root?.isConnected) return;
     const url = new URL(location.href), wanted = { ...memory.data.address, ...(memory.data.is_empty ? {} : { at: memory.at }) };
-    const names = ["workload", "letters", "at", ...SIDES.flatMap((side) => memory.data.fields.map((field) => `${side}_${field.name}`))];
+    const names = ["workload", "example", "run", "letters", "at", ...SIDES.flatMap((side) => memory.data.fields.map((field) => `${side}_${field.name}`))];
     for (const name of names) if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
     if (url.href !== location.href) history.replaceState(history.state, "", url);
   }, 250);

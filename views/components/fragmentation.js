@@ -59,7 +59,8 @@ function address(memory) {
   memory.writing = setTimeout(() => {
     if (!memory.root.isConnected) return;
     const url = new URL(location.href);
-    for (const [name, value] of Object.entries({ ...memory.data.address, at: memory.step })) url.searchParams.set(name, value);
+    const wanted = { ...memory.data.address, at: memory.step };
+    for (const name of ["example", "run", ...Object.keys(wanted)]) if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
     if (url.href !== location.href) history.replaceState(history.state, "", url);
   }, 250);
 }
@@ -283,7 +284,7 @@ function curve(memory, figure, ink) {
   const { data, step, last } = memory, name = figure.dataset.series, canvas = figure.lastChild, width = canvas.clientWidth, isShare = name !== "live";
   const peak = Math.max(1, ...data.allocators.map((one) => one[name].reduce((most, value) => Math.max(most, value ?? 0), 0))), most = ceiling(peak);
   data.allocators.forEach((one, which) => {
-    const value = at(memory, one[name]), node = figure.children[1].children[which], text = value == null ? data.words.unknown : isShare ? `${percent(value)} %` : n(value);
+    const value = at(memory, one[name]), node = figure.children[1].children[which], text = value == null ? data.words.unknown : isShare ? `${percent(value)}%` : n(value);
     attr(node.firstChild, "data-kind", one.kind); say(node.lastChild, `${one.name} ${text}`);
   });
   if (!width) return;
@@ -291,7 +292,7 @@ function curve(memory, figure, ink) {
   context.font = `10px ${ink.font}`; context.fillStyle = ink["quiet-ink"]; context.strokeStyle = ink["quiet-ink"];
   context.globalAlpha = .35; context.lineWidth = 1; context.beginPath(); for (const value of [0, most / 2, most]) { context.moveTo(0, Math.round(y(value)) + .5); context.lineTo(width, Math.round(y(value)) + .5); } context.stroke(); context.globalAlpha = 1;
   data.allocators.forEach((one) => line(context, one[name], { per, y, dash: DASHES[one.kind], colour: ink.text, thick: one.kind === "paged" ? 2 : 1.5 }));
-  context.textBaseline = "top"; context.fillText(isShare ? `${n(most)} %` : n(most), 2, TOP + 2);
+  context.textBaseline = "top"; context.fillText(isShare ? `${n(most)}%` : n(most), 2, TOP + 2);
   const x = (step + .5) * per; context.fillRect(x - .5, TOP, 1, CHART + 4);
   context.textBaseline = "bottom"; const text = fill(data.words.chart_axis, { step: n(step) }), wide = context.measureText(text).width;
   context.fillText(text, clampTo(x + 4, 0, width - wide), TOP + CHART + FOOT);

@@ -3,11 +3,13 @@
 MESSAGES: dict[str, str] = {
     # Saved runs
     "saved.gone": "The link names a saved run that is not here any more. Old runs are removed in time, and a link that was cut off finds nothing.",
+    "saved.nameless": "This link does not say which run it means. Shown is the one that the playground has: {example}.",
     "saved.damaged": "The saved run could not be opened: {reason}.",
     "saved.back.one": "The page was begun anew, and the run is back as it was saved: {n} finished step.",
     "saved.back.other": "The page was begun anew, and the run is back as it was saved: {n:,} finished steps.",
     "saved.again.one": "The run is back as it was saved: {n} finished step.",
     "saved.again.other": "The run is back as it was saved: {n:,} finished steps.",
+    "saved.copy": "From here on this is a copy with a link of its own: the run of the link that was opened stays as it was.",
     "saved.put_away": "Another run stood here, with {requests} and {steps}. It is saved.",
     "saved.closed": "Run {number} was closed. It is saved.",
     "saved.bring": "Bring it back",
@@ -31,8 +33,8 @@ MESSAGES: dict[str, str] = {
     "limit.pool_small": "This server gives each visitor {most:,} bytes for K and V, and two blocks of {block_size} tokens, the fewest of a pool, take more: choose a smaller block_size, or have PAGEWALK_MAX_POOL_BYTES raised.",
     "limit.fitted": "The run began with num_blocks={fits} instead of {wanted}: so many fit into the {most:,} bytes for K and V that this server gives each visitor.",
     "limit.fitted_held": "The run began with num_blocks={fits} instead of {wanted}: this server gives each visitor {most:,} bytes for K and V, and your other runs hold {held:,}. Close a run to have room for more.",
-    "limit.sessions.one": "This server serves {n} visitor at a time, and somebody is here. Try again in a minute: who leaves makes room.",
-    "limit.sessions.other": "This server serves {n:,} visitors at a time, and all places are taken. Try again in a minute: who leaves makes room.",
+    "limit.sessions.one": "This server serves {n} visitor at a time, and somebody is here. Load this page again in a minute: who leaves makes room, and nothing here changes by itself.",
+    "limit.sessions.other": "This server serves {n:,} visitors at a time, and all places are taken. Load this page again in a minute: who leaves makes room, and nothing here changes by itself.",
     # A server that does not answer
     "away.title": "The server does not answer",
     "away.asks": "This page shows what it last heard. It asks again by itself; there is nothing to do.",
@@ -45,5 +47,5 @@ MESSAGES: dict[str, str] = {
     "away.slow": "The server is busy",
     "away.slow_more": "What you asked for is kept, and is done as soon as it can be.",
     "away.renewed": "The page was begun anew",
-    "away.renewed_more": "The server did not know it any more: it was started again, or the connection was away for more than a minute. What the address names is back; clicks that waited and settings that were not applied are gone.",
+    "away.renewed_more": "The server did not know it any more: it was started again, or the connection was away for more than a minute. It begins with what its address names, as far as that is saved; clicks that waited and settings that were not applied are gone.",
 }

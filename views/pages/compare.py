@@ -13,6 +13,7 @@ from views.comparing import half, start_of
 from views.components.piece import piece
 from views.figures.compare.compare import compare
 from views.figures.compare.compare_inputs import LEFT, LETTERS, RIGHT, RUN, Choice
+from views.lab_runs import Named, named_run
 from views.pages.frame import framed
 from views.text import Text, quoted
 from views.theme import PAGE_STYLE
@@ -58,7 +59,8 @@ def _payload(choice: Choice, params: Mapping[str, str], text: Text) -> dict[str,
         given = quoted(choice.workload)
         said.append(text("compare.no_workload", given=given, offered=offered))
         choice = choice._replace(workload=Choice().workload)
-    material, wrong = _material(choice, text)
+    named = _named(choice, params)
+    material, wrong = _material(choice, named, text)
     shown: dict[str, Any] = {
         "workloads": [[name, text.named("compare_name", name)] for name in WORKLOADS],
         "workload": choice.workload,
@@ -68,8 +70,8 @@ def _payload(choice: Choice, params: Mapping[str, str], text: Text) -> dict[str,
         "has_letters": choice.workload == LETTERS,
         "title": text("compare.page"),
     }
-    if wrong and choice.workload == RUN:
-        said.append(wrong)
+    if choice.workload == RUN:
+        said.append(wrong or named.complaint)
     if material.num_left_out:
         said.append(text.count("compare.left_out", material.num_left_out))
     start = start_of(material)
@@ -80,14 +82,22 @@ def _payload(choice: Choice, params: Mapping[str, str], text: Text) -> dict[str,
     )
     drawn = shown | compare(*halves, text)
     drawn["is_empty"] = not material.workload.requests
-    drawn["address"] = choice.address(starts, OWN_LETTERS)
+    drawn["address"] = choice.address(starts, OWN_LETTERS, named.link)
     drawn["starts"] = [starts[LEFT]._asdict(), starts[RIGHT]._asdict()]
     drawn["at"], complaint = _asked_step(params, len(drawn["places"]), text)
     drawn["complaints"] = [*filter(None, (*said, complaint))]
     return drawn
 
 
-def _material(choice: Choice, text: Text) -> tuple[Material, str]:
+def _named(choice: Choice, params: Mapping[str, str]) -> Named:
+    """The run of the playground that the address names; nothing else of it matters here."""
+    if choice.workload != RUN:
+        return Named(None, {})
+    is_link = params.get("workload") == RUN
+    return named_run(session.choices(), params if is_link else {}, is_link=is_link)
+
+
+def _material(choice: Choice, named: Named, text: Text) -> tuple[Material, str]:
     """What runs on both sides, and what is wrong with it: then nothing does."""
     if choice.workload == LETTERS:
         try:
@@ -95,9 +105,9 @@ def _material(choice: Choice, text: Text) -> tuple[Material, str]:
         except ConfigError as error:
             return NOTHING, text.error(error)
     if choice.workload == RUN:
-        run = session.run(session.PLAYGROUND)
+        run = named.run
         if run is None:
-            return NOTHING, text("compare.run_missing")
+            return NOTHING, named.complaint or text("compare.run_missing")
         material = material_of(run.trace, run.config)
         return material, "" if material.workload.requests else text("compare.run_empty")
     return MATERIALS[choice.workload], ""

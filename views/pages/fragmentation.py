@@ -14,7 +14,9 @@ from views.figures.fragmentation.fragmentation import (
     fragmentation,
 )
 from views.figures.fragmentation.lives import RESERVATIONS, TABLES, Lengths, recorded_lengths
+from views.lab_runs import Named, named_run
 from views.pages.frame import framed
+from views.runs import Run
 from views.text import Text
 from views.theme import PAGE_STYLE
 
@@ -34,18 +36,21 @@ def _page() -> None:
     st.caption(text("frag.lead"))
     left, middle, right = st.columns(WIDTHS, gap="medium")
     with left:
-        source, lengths, said = _source(text)
+        source, asked = _source(text)
+        named = _named(source)
+        lengths = _lengths(source, named.run, text)
     if lengths is None:
-        st.info(text("frag.no_run"))
+        st.info(named.complaint or text("frag.no_run"))
         return
     with middle:
         block_size, about_size = _block_size(source, lengths, text)
     with right:
         reservation, about_reservation = _reservation(source, lengths, text)
     payload = fragmentation(lengths, Setting(source, block_size, reservation), text)
+    payload["address"] |= named.link
     payload["at"], about_step = asked_step(st.query_params, payload["num_steps"], text)
-    complaints = (session.about_language(), said, about_size, about_reservation, about_step)
-    payload["complaints"] = [complaint for complaint in complaints if complaint]
+    said = (asked, named.complaint, about_size, about_reservation, about_step)
+    payload["complaints"] = [*filter(None, (session.about_language(), *said))]
     piece("fragmentation", payload)
     st.caption(text("frag.how_counted"))
     st.caption(text("frag.paper"))
@@ -57,7 +62,7 @@ def _forget(*names: str) -> None:
         st.query_params.pop(name, None)
 
 
-def _source(text: Text) -> tuple[str, Lengths | None, str]:
+def _source(text: Text) -> tuple[str, str]:
     asked, complaint = asked_for(st.query_params, "lengths", SOURCES, text)
     run = session.run()
     has_own_run = run is not None and run.live is not None and run.trace.num_steps > 0
@@ -68,18 +73,31 @@ def _source(text: Text) -> tuple[str, Lengths | None, str]:
         key="frag_lengths",
         format_func=lambda name: text.named("frag_source", name),
         on_change=_forget,
-        args=("at", "block_size", "reserve"),
+        args=("at", "block_size", "reserve", "example", "run"),
         required=True,
         persist_state="session",
     )
-    source = str(chosen)
+    return str(chosen), complaint
+
+
+def _named(source: str) -> Named:
+    """The run of the playground that the address names; nothing else of it matters here."""
+    if source != RUN:
+        return Named(None, {})
+    params = dict(st.query_params)
+    is_link = params.get("lengths") == RUN
+    return named_run(session.choices(), params if is_link else {}, is_link=is_link)
+
+
+def _lengths(source: str, run: Run | None, text: Text) -> Lengths | None:
+    """None where the run is not there."""
     lengths = TABLES.get(source) or (None if run is None else recorded_lengths(run.trace))
     about = [text.named("frag_about", source)]
     if lengths is not None:
         memory = {"block_size": lengths.block_size, "most": lengths.max_model_len}
         about.append(text("frag.memory", capacity=lengths.capacity, **memory))
     st.caption(text.told(about))
-    return source, lengths, complaint
+    return lengths
 
 
 def _block_size(source: str, lengths: Lengths, text: Text) -> tuple[int, str]:

@@ -7,6 +7,7 @@ import streamlit as st
 
 from views import session
 from views.text import Text
+from views.theme import PAGE_STYLE
 
 log = logging.getLogger("pagewalk")
 
@@ -14,12 +15,13 @@ log = logging.getLogger("pagewalk")
 def framed(draw: Callable[[], None], text: Text) -> None:
     """Draw; a failure becomes one sentence on the page and its traceback goes to the log.
 
-    So does a full server, and nothing of the page is drawn then.
+    So does a full server, and nothing of the page but its style is drawn then.
     """
     try:
         if (refusal := session.no_room()) is None:
             draw()
         else:
+            st.html(PAGE_STYLE)
             st.info(refusal)
     except Exception:
         log.exception("a page could not be drawn")

@@ -77,9 +77,19 @@ class Choice(NamedTuple):
         workload = typed("workload") or cls().workload
         return cls(workload, typed("letters", MAX_LETTERS), left, right)
 
-    def address(self, starts: Mapping[str, Setting], letters: str) -> dict[str, str]:
-        """What a link says: the workload, and what is not as the workload comes."""
+    def address(
+        self,
+        starts: Mapping[str, Setting],
+        letters: str,
+        run: Mapping[str, str] = MappingProxyType({}),
+    ) -> dict[str, str]:
+        """What a link says: the workload, and what is not as the workload comes.
+
+        `run`: what finds the run of the playground, where that is the workload.
+        """
         said = {"workload": self.workload}
+        if self.workload == RUN:
+            said |= run
         if self.workload == LETTERS and self.letters not in (None, letters):
             said["letters"] = str(self.letters)
         for side, setting in ((LEFT, self.left), (RIGHT, self.right)):

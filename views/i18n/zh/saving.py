@@ -3,8 +3,10 @@
 MESSAGES: dict[str, str] = {
     # Saved runs
     "saved.gone": "链接所指的已保存运行不在了。旧的运行会定期清理；被截断的链接也找不到任何东西。",
+    "saved.nameless": "此链接没有说明是哪次运行。显示的是演练场现有的运行：{example}。",
     "saved.damaged": "无法打开已保存的运行：{reason}。",
     "saved.back.other": "页面重新打开了，运行已按保存时的样子恢复：完成了 {n:,} 步。",
+    "saved.copy": "从这里起是一个有自己链接的副本：所打开链接的运行保持原样。",
     "saved.put_away": "这里原来是另一次运行（{requests}，{steps}）。它已保存。",
     "saved.closed": "运行 {number} 已关闭。它已保存。",
     "saved.bring": "找回它",
@@ -25,7 +27,7 @@ MESSAGES: dict[str, str] = {
     "limit.pool_small": "本服务器给每位访客 {most:,} 字节存放 K 和 V，连最小的块池（两个 {block_size} 个 token 的块）也放不下：请选更小的 block_size，或请管理员调高 PAGEWALK_MAX_POOL_BYTES。",
     "limit.fitted": "本次运行以 num_blocks={fits} 开始，而不是 {wanted}：本服务器给每位访客的 {most:,} 字节 K 和 V 只放得下这么多。",
     "limit.fitted_held": "本次运行以 num_blocks={fits} 开始，而不是 {wanted}：本服务器给每位访客 {most:,} 字节存放 K 和 V，你的其他运行已占用 {held:,} 字节。关闭一个运行就有空间。",
-    "limit.sessions.other": "本服务器同时服务 {n:,} 位访客，现在已满。请过一分钟再试：有人离开就有空位。",
+    "limit.sessions.other": "本服务器同时服务 {n:,} 位访客，现在已满。有人离开就有空位。此页面不会自动变化：请过一分钟重新加载。",
     # A server that does not answer
     "away.title": "服务器没有响应",
     "away.asks": "此页面显示的是最后收到的内容。它会自动重试，你无需任何操作。",
@@ -38,5 +40,5 @@ MESSAGES: dict[str, str] = {
     "away.slow": "服务器正忙",
     "away.slow_more": "你的操作已保留，会尽快执行。",
     "away.renewed": "页面重新打开了",
-    "away.renewed_more": "服务器已不记得这个页面：它重新启动过，或连接断开了一分钟以上。地址所指的内容已恢复；等待中的点击和尚未应用的设置已丢失。",
+    "away.renewed_more": "服务器已不记得这个页面：它重新启动过，或连接断开了一分钟以上。页面从地址所指的内容开始，以已保存的为限；等待中的点击和尚未应用的设置已丢失。",
 }
