@@ -61,6 +61,9 @@ class Run:
         self.past_links: list[dict[str, str]] = []  # what found it before
         self.saving: Saving | None = None
         self.came_back = False  # from its file: an engine behind it has the past to repeat
+        self.became_copy = (
+            False  # it goes on under another link than it was opened by: not said yet
+        )
         self.refusal: str | None = None  # why no engine goes on with it
         self.drafts: dict[str, Draft] = {}  # request id -> what was typed for it
         self.num_interventions = 0  # aborts and resets: each stops the player
@@ -99,6 +102,7 @@ class Run:
         link = self.saving.link
         if link != self.link:
             self.past_links += [self.link] if self.link else []
+            self.became_copy = "run" in self.link
             self.link = link
 
     def has_link(self, link: dict[str, str]) -> bool:

@@ -51,6 +51,22 @@ def test_a_reload_shows_the_same_run_and_goes_on_as_if_nothing_had_happened(app)
     assert address(back)["run"] != address(app)["run"], "each visitor goes on in a run of their own"
 
 
+def test_whoever_goes_on_from_a_link_is_told_once_that_it_is_a_copy(app):
+    step_to(begun(app, "Hello"), 2)
+    assert notice(app, "note") is None
+    there = come_back(again(app))
+    step_to(there, 1)
+    assert "a copy" not in (notice(there, "note") or ""), "to look is not to go on"
+    step_to(there, 3)
+    assert address(there)["run"] != address(app)["run"]
+    assert notice(there, "note") == (
+        "From here on this is a copy with a link of its own: the run of the link that was opened "
+        "stays as it was."
+    )
+    step_to(there, 4)
+    assert notice(there, "note") is None
+
+
 def test_a_link_stays_at_its_moment_while_the_engine_repeats_the_past(app):
     step_to(begun(app, "Hello"), 4)
     send(app, "target", {"step": 1, "plus": 0, "sequence": 9})
