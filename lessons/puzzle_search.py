@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
+from lessons.errors import LessonError
 from lessons.puzzles import (
     BEST_PATH,
     Arrangement,
@@ -19,10 +20,11 @@ from lessons.puzzles import (
     rewrite,
     score,
 )
-from lessons.rewriting import words_of
+from lessons.rewriting import shortest, words_of
 
+MOST_SPACES = 12  # behind a text
 NUM_STARTS = 3  # beside the given one, so that the search does not end on the first hill
-HEADING = "# Written by python -m lessons puzzles: the best arrangement that the search found.\n"
+HEADING = "# Written by python -m lessons puzzles: the best solution that the search found.\n"
 
 
 class Best(NamedTuple):
@@ -35,13 +37,13 @@ def search(puzzle: Puzzle) -> Best:
     """The best that was found, which need not be the best there is.
 
     Prompts of the same make are exchangeable, so an order is one of their kinds. From a few starts
-    the search improves the order and how each kind is put together, until nothing helps. What says
-    the same is written the same; other ways of writing are not tried.
+    the search improves the order, how each kind is put together and how long what several prompts
+    say is written, until nothing helps. What one prompt alone says is written as short as can be.
     """
     chance = random.Random(puzzle.name)
-    given, rewritten = _Plan.given(puzzle), alike(puzzle)
-    starts = [given, *(given.shuffled(chance) for _ in range(NUM_STARTS))]
-    found = (_climbed(puzzle, plan, rewritten) for plan in starts)
+    given, starts = _Plan.given(puzzle), (alike(puzzle), short(puzzle))
+    plans = [given, *(given.shuffled(chance) for _ in range(NUM_STARTS))]
+    found = (_climbed(puzzle, plan, written) for plan, written in itertools.product(plans, starts))
     return max(found, key=lambda best: best.score.rank)
 
 
@@ -53,6 +55,48 @@ def alike(puzzle: Puzzle) -> Rewritten:
         for part, text in puzzle.texts(prompt).items():
             written = first.setdefault(tuple(words_of(text)), text)
             rewritten = rewrite(puzzle, rewritten, id_=prompt.id, part=part, text=written)
+    return rewritten
+
+
+def short(puzzle: Puzzle) -> Rewritten:
+    """As `alike`, and what one prompt alone says is written as short as can be."""
+    rewritten, shared = alike(puzzle), _shared(puzzle)
+    for prompt in puzzle.prompts:
+        for part, text in puzzle.texts(prompt).items():
+            if tuple(words_of(text)) not in shared:
+                rewritten = rewrite(
+                    puzzle, rewritten, id_=prompt.id, part=part, text=shortest(text)
+                )
+    return rewritten
+
+
+def _shared(puzzle: Puzzle) -> dict[tuple[str, ...], list[tuple[str, str]]]:
+    """Words that several prompts say -> where, as prompt and part."""
+    found: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for prompt in puzzle.prompts:
+        for part, text in puzzle.texts(prompt).items():
+            found.setdefault(tuple(words_of(text)), []).append((prompt.id, part))
+    return {words: places for words, places in found.items() if len(places) > 1}
+
+
+def _lengths(puzzle: Puzzle, rewritten: Rewritten) -> Iterator[Rewritten]:
+    """One text of several prompts shorter or longer, by the spaces behind it, as far as may be."""
+    for places in _shared(puzzle).values():
+        id_, part = places[0]
+        text = shortest(puzzle.text(puzzle.prompt(id_), part))
+        for num_spaces in range(MOST_SPACES + 1):
+            try:
+                yield _written_at(puzzle, rewritten, places, text + num_spaces * " ")
+            except LessonError:
+                break
+
+
+def _written_at(
+    puzzle: Puzzle, rewritten: Rewritten, places: list[tuple[str, str]], text: str
+) -> Rewritten:
+    """LessonError where one of these prompts would get too long."""
+    for id_, part in places:
+        rewritten = rewrite(puzzle, rewritten, id_=id_, part=part, text=text)
     return rewritten
 
 
@@ -123,9 +167,13 @@ def _climbed(puzzle: Puzzle, plan: _Plan, rewritten: Rewritten) -> Best:
         before = best.score.rank
         for way in range(len(plan.ways())):
             for each in plan.ways()[way]():
-                tried = _tried(puzzle, each, rewritten)
+                tried = _tried(puzzle, each, best.rewritten)
                 if tried.score.rank > best.score.rank:
                     plan, best = each, tried
+        for written in [*_lengths(puzzle, best.rewritten)]:
+            tried = _tried(puzzle, plan, written)
+            if tried.score.rank > best.score.rank:
+                best = tried
         if best.score.rank == before:
             return best
 

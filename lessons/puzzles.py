@@ -92,9 +92,9 @@ class Score(NamedTuple):
         return self.num_hits / sum(self.num_tokens.values())
 
     @property
-    def rank(self) -> tuple[int, int]:
-        """What is better is greater: nobody preempted, then hits."""
-        return -len(self.preempted), self.num_hits
+    def rank(self) -> tuple[int, float]:
+        """What is better is greater: nobody preempted, then the share of tokens that hit."""
+        return -len(self.preempted), self.hit_rate
 
 
 @functools.cache
@@ -125,8 +125,9 @@ def _checked(puzzle: Puzzle, written: Iterable[tuple[str, str, str]]) -> Rewritt
     """In their order, without what is as it was given."""
     now = []
     for id_, part, text in sorted(written):
-        given = puzzle.text(puzzle.prompt(id_), part)
-        check_rewritten(id_, given, text)
+        prompt = puzzle.prompt(id_)
+        given, most = puzzle.text(prompt, part), sum(map(len, puzzle.texts(prompt).values()))
+        check_rewritten(id_, given, text, most=most)
         if text != given:
             now.append((id_, part, text))
     for id_ in {id_ for id_, _, _ in now}:

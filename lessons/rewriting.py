@@ -1,8 +1,8 @@
 """What may be written otherwise in a prompt of "Beat the pool", so that it still asks the same.
 
 The words of each part stay, in their order; a word is letters and digits. Capitals and all that
-stands between the words is free. A prompt may get shorter and never longer than it was given: so
-no padding makes a hit rate better than it is.
+stands between the words is free. A prompt may get shorter and never longer than it was given: what
+is padded in one part has to be saved in another.
 """
 
 import re
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from lessons.errors import LessonError
 
-MAX_TYPED = 500  # characters of a part that are looked at at all
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -20,15 +19,22 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def check_rewritten(id_: str, given: str, written: str) -> None:
-    """LessonError where the part of prompt `id_` does not say the same any more."""
-    if len(written) > MAX_TYPED:
+def shortest(text: str) -> str:
+    """The same words with one space between them, which is the least that keeps them apart."""
+    return " ".join(_WORD.findall(text))
+
+
+def check_rewritten(id_: str, given: str, written: str, *, most: int) -> None:
+    """LessonError where the part of prompt `id_` does not say the same any more. `most`: characters
+    of the whole prompt as it was given."""
+    if len(written) > most:
         raise LessonError.of(
             "beat.too_much",
-            "prompt {request}: {n} characters are more than anybody asked for: {most} are read",
+            "prompt {request} may have {most} characters in all, and this part alone has {n}: "
+            "write it shorter",
             request=id_,
             n=len(written),
-            most=MAX_TYPED,
+            most=most,
         )
     unseen = next((c for c in written if not c.isprintable() or _is_unseen(c)), None)
     if unseen is not None:

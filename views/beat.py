@@ -34,6 +34,7 @@ class Beat:
     number: int = 1
     solutions: dict[str, Solution] = field(default_factory=dict)  # puzzle -> other than given
     refused: Refused | None = None
+    reached: dict[str, Score] = field(default_factory=dict)  # puzzle -> the visitor's best
 
     @property
     def puzzle(self) -> Puzzle:
@@ -53,7 +54,14 @@ class Beat:
 
     @property
     def best(self) -> Score:
-        return best_known(self.puzzle.name)[1]
+        """The best that is known: what the search found, or what this visitor did."""
+        found = best_known(self.puzzle.name)[1]
+        return max(found, self.reached.get(self.puzzle.name, found), key=lambda each: each.rank)
+
+    @property
+    def is_own_best(self) -> bool:
+        """Whether the visitor did better than the search."""
+        return self.best.rank > best_known(self.puzzle.name)[1].rank
 
     @property
     def is_given(self) -> bool:
@@ -61,6 +69,8 @@ class Beat:
 
     def solve(self, solution: Solution) -> None:
         self.solutions[self.puzzle.name], self.refused = solution, None
+        before = self.reached.get(self.puzzle.name, self.score)
+        self.reached[self.puzzle.name] = max(before, self.score, key=lambda each: each.rank)
 
     def arrange(self, arrangement: Arrangement) -> None:
         """In another order; what was written stays."""

@@ -73,6 +73,13 @@ def test_score_and_run_say_the_same(name):
         assert state.num_preemptions == len(found.preempted)
 
 
+def test_the_best_is_written_shorter_than_it_was_given():
+    """The time stamps without signs and the questions without their marks: 100 of 207, not of 219."""
+    (solution, found) = best_known("clock")
+    assert (found.num_hits, sum(found.num_tokens.values())) == (100, 207)
+    assert ("a", "question", "Tides") in solution.rewritten
+
+
 def test_the_search_finds_again_what_was_recorded():
     assert search(CLOCK).score == best_known("clock")[1]
     assert search(HANDS).score == best_known("hands")[1]
@@ -148,7 +155,7 @@ def test_capitals_spaces_and_signs_are_free():
         ("Answer in one\nline. ", r"the sign U\+000A"),
         ("Answer in one\ud800line", r"the sign U\+D800"),
         ("Answer in one line\u0301", r"the sign U\+0301"),
-        ("x" * 10**6, "1000000 characters are more than anybody asked for"),
+        ("x" * 10**6, "may have 46 characters in all, and this part alone has 1000000"),
     ],
 )
 def test_a_prompt_that_would_ask_something_else_is_refused(text, sentence):

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.util import calc_hash
 
-from lessons.puzzles import best_known, puzzles
+from lessons.puzzles import Solution, best_known, puzzle_named, puzzles, score
 from tests.views.page import notice, payload
 from views.beating import ACTIONS, link, read_link, show
 from views.choices import Choices
@@ -12,6 +12,7 @@ from views.widgets.beat import beat_payload
 
 TEXT = Text("en")
 ORDER = "abcdef"
+CLOCK = puzzle_named("clock")
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_the_time_stamp_behind_the_system_text_solves_the_first_one(chosen):
     shown = card(chosen)
     assert shown["score"]["is_solved"]
     assert shown["score"]["tokens"] == "100 of 219 tokens hit"
-    assert shown["score"]["sentence"].endswith("Nothing better is known.")
+    assert shown["score"]["sentence"].endswith("Better is known to be possible.")
     assert [row["found"] for row in shown["prompts"]][:2] == ["hits 0 of 36", "hits 20 of 36"]
     parts = shown["prompts"][1]["parts"]
     assert [(part["part"], part["num_hit"]) for part in parts] == [
@@ -145,12 +146,23 @@ def test_a_text_that_asks_something_else_is_refused_and_stays_in_the_field(chose
     assert not chosen.beat.is_given
 
 
-def test_whoever_writes_better_than_the_search_is_told_so(chosen):
+def test_the_best_of_the_search_is_said_to_be_that(chosen):
     do(chosen, "puzzle", 4)
     do(chosen, "best_shown")
-    assert card(chosen)["score"]["sentence"].endswith("Nothing better is known.")
-    do(chosen, "written", ["a", "question", "Reef"])
-    assert card(chosen)["score"]["sentence"].endswith("the best that the search found.")
+    score = card(chosen)["score"]
+    assert score["sentence"].endswith("The search found nothing better.")
+    assert score["best_shown"] == f"best found {score['shown']}"
+
+
+def test_whoever_beats_the_search_sees_their_own_as_the_best(chosen, monkeypatch):
+    weak = (Solution(CLOCK.given), score(CLOCK, CLOCK.given))
+    monkeypatch.setattr("views.beat.best_known", lambda _: weak)
+    do(chosen, "arranged", sent("system", "clock", "question"))
+    shown = card(chosen)["score"]
+    assert shown["sentence"].endswith("better than the best that the search found.")
+    assert (shown["best"], shown["best_shown"]) == (shown["rate"], "your best 45.7%")
+    do(chosen, "begun_again")
+    assert card(chosen)["score"]["best_shown"] == "your best 45.7%"
 
 
 @pytest.mark.parametrize(
@@ -214,5 +226,7 @@ def test_the_page_draws_the_puzzle_of_its_address_and_what_is_arranged(app):
     assert "“nonsense”" in notice(app, "note")
     app.session_state["desks"]["beat"].asked["best_shown"] = True
     app.run()
-    assert payload(app, "beat")["score"]["shown"] == "53.2%"
-    assert payload(app, "transport")["address"]["arranged"] == "b120-d120-f120-a120-c120-e120"
+    assert payload(app, "beat")["score"]["shown"] == "61.5%"
+    assert payload(app, "transport")["address"]["arranged"].startswith(
+        "b120-d120-f120-a120-c120-e120~"
+    )

@@ -13,7 +13,7 @@ MESSAGES: dict[str, str] = {
     "home.picture_about": "This is the documentation's own example, recorded from the engine. Everything on every page is drawn from such a record.",
     "home.more": "Or go straight to a question",
     "home_more.practice": "Be the KV-cache manager yourself: take, free and evict by clicks.",
-    "home_more.beat": "Reorder six prompts until they hit, without anybody being preempted.",
+    "home_more.beat": "Reorder and rewrite six prompts until they hit, without anybody being preempted.",
     "home_more.kernel": "How a kernel finds K and V through the block table, on your own request.",
     "home_more.compare": "One workload under two settings, block by block.",
     "home_more.sizing": "How many blocks, tokens and full-length requests a GPU holds.",

@@ -22,7 +22,14 @@ def beat(played: Beat, moment: Moment, text: Text) -> None:
 
 
 def beat_payload(played: Beat, text: Text) -> dict[str, Any]:
-    card = beat_card(played.puzzle, played.solution, text, found=played.score, best=played.best)
+    card = beat_card(
+        played.puzzle,
+        played.solution,
+        text,
+        found=played.score,
+        best=played.best,
+        is_own_best=played.is_own_best,
+    )
     names = [text.named("beat_puzzle", puzzle.name) for puzzle in puzzles()]
     return card | {
         "fits": True,

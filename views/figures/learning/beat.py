@@ -13,7 +13,13 @@ WORDS = (
 
 
 def beat_card(
-    puzzle: Puzzle, solution: Solution, text: Text, *, found: Score, best: Score
+    puzzle: Puzzle,
+    solution: Solution,
+    text: Text,
+    *,
+    found: Score,
+    best: Score,
+    is_own_best: bool,
 ) -> dict[str, Any]:
     """The score, then a row for each prompt in sending order."""
     return {
@@ -21,7 +27,7 @@ def beat_card(
         "name": puzzle.name,
         "task": text.named("beat_task", puzzle.name),
         "rules": text("beat.rules", target=_percent(puzzle.target)),
-        "score": _score(puzzle, found, best, text),
+        "score": _score(puzzle, found, best, text, is_own_best=is_own_best),
         "prompts": [
             _row(puzzle, place, found, text, id_=id_, parts=parts, rewritten=solution.rewritten)
             for place, (id_, parts) in enumerate(solution.arrangement)
@@ -38,20 +44,23 @@ def _percent(share: float) -> str:
     return f"{share:.1%}"
 
 
-def _score(puzzle: Puzzle, found: Score, best: Score, text: Text) -> dict[str, Any]:
+def _score(
+    puzzle: Puzzle, found: Score, best: Score, text: Text, *, is_own_best: bool
+) -> dict[str, Any]:
+    best_shown = "beat.own_best" if is_own_best else "beat.best"
     return {
         "rate": found.hit_rate,
         "target": puzzle.target,
         "best": best.hit_rate,
         "is_solved": is_solved(puzzle, found),
         "shown": _percent(found.hit_rate),
-        "best_shown": text("beat.best", rate=_percent(best.hit_rate)),
-        "sentence": _verdict(puzzle, found, best, text),
+        "best_shown": text(best_shown, rate=_percent(best.hit_rate)),
+        "sentence": _verdict(puzzle, found, best, text, is_own_best=is_own_best),
         "tokens": text("beat.tokens", hits=found.num_hits, of=sum(found.num_tokens.values())),
     }
 
 
-def _verdict(puzzle: Puzzle, found: Score, best: Score, text: Text) -> str:
+def _verdict(puzzle: Puzzle, found: Score, best: Score, text: Text, *, is_own_best: bool) -> str:
     """One sentence: what is still missing, or how good it is."""
     is_reached = found.hit_rate >= puzzle.target
     names = text.listed(dict.fromkeys(found.preempted))
@@ -61,9 +70,9 @@ def _verdict(puzzle: Puzzle, found: Score, best: Score, text: Text) -> str:
     if not is_reached:
         missing = _tokens_to(puzzle.target, found) - found.num_hits
         return text.count("beat.missing", missing, target=_percent(puzzle.target))
-    if found.hit_rate > best.hit_rate:
-        return text("beat.solved_better")
-    return text("beat.solved_best" if found.hit_rate == best.hit_rate else "beat.solved")
+    if found.rank < best.rank:
+        return text("beat.solved")
+    return text("beat.solved_better" if is_own_best else "beat.solved_best")
 
 
 def _tokens_to(target: float, found: Score) -> int:

@@ -13,7 +13,7 @@ MESSAGES: dict[str, str] = {
     "home.picture_about": "这是 vLLM 文档自己的示例，由引擎录制。每一页上的所有图都来自这样的记录。",
     "home.more": "或者直接从问题开始",
     "home_more.practice": "亲自当 KV cache manager：点击来取块、释放、驱逐。",
-    "home_more.beat": "调整六个提示词的顺序，让它们命中，且没有请求被抢占。",
+    "home_more.beat": "调整六个提示词的顺序和写法，让它们命中，且没有请求被抢占。",
     "home_more.kernel": "内核怎样通过块表找到 K 和 V，用你自己的请求来看。",
     "home_more.compare": "同一负载，两种设置，逐块对比。",
     "home_more.sizing": "一块 GPU 能放多少块、多少 token、多少个最大长度的请求。",
