@@ -35,6 +35,19 @@ def test_four_requests_and_64_blocks_stand_on_the_screen_without_scrolling(page,
     assert page.evaluate(CUT) == []
 
 
+@pytest.mark.model
+def test_the_requests_fold_closer_for_the_numbers_in_a_block(page, base_url):
+    four_requests(page, base_url)
+    page.locator(".st-key-pool [data-block='5']").click()
+    page.get_by_role("tab", name="Block").click()
+    values = page.locator(".st-key-block canvas").last
+    expect(values).to_be_visible()
+    page.wait_for_timeout(SETTLED_MS)
+    dock, box = page.locator(DOCK).bounding_box(), values.bounding_box()
+    assert box["y"] + box["height"] <= dock["y"]
+    assert not page.get_by_test_id("stMain").evaluate(SCROLLS)
+
+
 def test_the_panel_a_note_and_a_bar_of_runs_take_their_room_from_the_stage(page, base_url):
     open_at(page, f"{base_url}?step=2&sub=7", 2, 7)
     page.get_by_role("button", name="Prompts, settings").click()
