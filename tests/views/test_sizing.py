@@ -172,6 +172,8 @@ def test_mla_keeps_one_latent_and_its_weights_are_typed():
         ({"num_hidden_layers": True}, "num_hidden_layers=True"),
         ({"num_key_value_heads": -2}, "num_key_value_heads=-2"),
         ({"hidden_size": 65}, "not a multiple"),
+        ({"num_key_value_heads": 3}, "num_attention_heads=4 in this config.json is not a multiple"),
+        ({"num_key_value_heads": 8}, "not a multiple of num_key_value_heads=8"),
         ({"mamba_d_state": 16}, "mamba_d_state"),
         (
             {"layer_types": ["linear_attention", "full_attention"]},
@@ -204,6 +206,12 @@ def test_what_is_no_config_gets_a_sentence(given):
     field, sentence = refusal(model=OWN, config=given)
     assert field == "config"
     assert len(sentence) < 200
+
+
+def test_what_cannot_be_read_is_not_told_a_place_that_is_right():
+    assert refusal(model=OWN, config="[" * 2_000)[1].startswith(
+        "This cannot be read as JSON: it is"
+    )
 
 
 @pytest.mark.parametrize("quantised", [{"quant_method": "gptq", "bits": 4}, {}, 7])

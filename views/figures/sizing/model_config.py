@@ -117,7 +117,7 @@ def parse_config(given: str, text: Text) -> dict[str, Any]:
         at = {"line": error.lineno, "column": error.colno}
         raise ConfigError(text("sizing_error.no_json", **at)) from None
     except (RecursionError, ValueError):
-        raise ConfigError(text("sizing_error.no_json", line=1, column=1)) from None
+        raise ConfigError(text("sizing_error.unreadable")) from None
     if not isinstance(parsed, dict):
         raise ConfigError(text("sizing_error.no_object"))
     return parsed
@@ -186,6 +186,8 @@ def _heads(values: Mapping[str, Any], text: Text) -> tuple[int, int]:
         kv_heads = _number(values, "num_key_value_heads", text)
     elif values.get("multi_query") and not values.get("new_decoder_architecture"):
         kv_heads = 1
+    if num_heads % kv_heads:  # query heads share KV heads in equal shares
+        raise ConfigError(text("sizing_error.kv_heads", heads=num_heads, kv_heads=kv_heads))
     if values.get("head_dim") is not None:
         return kv_heads, _number(values, "head_dim", text)
     hidden = _number(values, "hidden_size", text)

@@ -107,13 +107,15 @@ def _numbers(sizing: Sizing, text: Text) -> list[dict[str, str]]:
         "concurrency": (f"{sizing.concurrency:,.2f}", "×"),
     }
     a_token = plan.page_size_bytes // sizing.question.block_size * len(sizing.model.kinds)
-    usable = max(0, sizing.num_blocks - 1)
+    usable, longest = max(0, sizing.num_blocks - 1), sizing.max_model_len
     tokens = "sizing.tokens_beside" if len(plan.groups) == 1 else "sizing.tokens_shared"
     beside = {
         "page": text("sizing.page_beside", n=number(a_token, "B")),
-        "blocks": text("sizing.blocks_beside", n=number(usable)),
+        "blocks": text("sizing.blocks_beside", n=number(usable))
+        if sizing.num_blocks
+        else text("sizing.no_block_beside"),
         "tokens": text(tokens, gib=f"{sizing.pool_bytes / GIB:,.3f}", n=len(plan.groups)),
-        "concurrency": text("sizing.concurrency_beside", n=number(sizing.max_model_len)),
+        "concurrency": text.count("sizing.concurrency_beside", longest, length=number(longest)),
     }
     return [
         {
