@@ -77,7 +77,7 @@ def check_config(config: dict[str, Any]) -> None:
     if config["num_blocks"] > MAX_NUM_BLOCKS:
         raise TraceError.of(
             "header.num_blocks",
-            "num_blocks={given} exceeds {most}",
+            "num_blocks={given:,} is more than can be opened: at most {most:,}",
             given=config["num_blocks"],
             most=MAX_NUM_BLOCKS,
         )
@@ -113,6 +113,11 @@ def _foreign(signature: _Signature) -> Sentence:
         return Sentence.of(
             "header.snapshots",
             "this is a recorded run of snapshots, which can be compared with but not opened",
+        )
+    if signature.format is None:
+        return Sentence.of(
+            "header.unmarked",
+            'this is not a Pagewalk trace: its first line has no field "format"',
         )
     return Sentence.of(
         "header.foreign",

@@ -62,9 +62,14 @@ def _up_to_error(member: "zlib._Decompress", piece: bytes) -> bytes:
     return bytes(unfolded)
 
 
+def _size(num_bytes: int) -> str:
+    mib, rest = divmod(num_bytes, 1 << 20)
+    return f"{num_bytes:,} B" if rest or not mib else f"{mib:,} MiB"
+
+
 def _too_long(max_bytes: int) -> str:
     return Sentence.of(
         "trace.too_long",
-        "the file is longer than the {most} bytes that are allowed",
-        most=max_bytes,
+        "the file unpacks to more than {most}, which is all that is read here",
+        most=_size(max_bytes),
     )
