@@ -13,7 +13,7 @@ from engine.trace import events
 from engine.trace.events import Event
 from engine.trace.perfetto_entries import Entry, introduction
 from engine.trace.perfetto_tracks import Tracks
-from engine.trace.step_clock import REAL, StepClock, batches, which_times
+from engine.trace.step_clock import REAL, SCHEDULER, StepClock, batches, which_times
 from engine.trace.trace import Trace
 
 MAX_BLOCK_TRACKS = 512  # where more blocks were used, the counters tell of them
@@ -32,9 +32,10 @@ def perfetto_pieces(trace: Trace) -> Iterator[bytes]:
     happened = trace.events_before(trace.last)
     times, num_used = which_times(happened), _num_used_blocks(happened)
     has_blocks = num_used <= MAX_BLOCK_TRACKS
-    about = _encode(_about(trace, times, num_used))
+    said = SCHEDULER if times == REAL and trace.header.model is None else times
+    about = _encode(_about(trace, said, num_used))
     yield b'{"displayTimeUnit":"ms","otherData":' + about + b',"traceEvents":[\n'
-    yield _encode(introduction(times))[1:-1]
+    yield _encode(introduction(said))[1:-1]
     clock = StepClock(is_real=times == REAL)
     tracks = Tracks(
         num_usable_blocks=trace.header.config["num_blocks"] - 1,

@@ -20,6 +20,10 @@ MAX_RUN_S = 1e9  # thirty years: a longer run is a mistake of its file
 
 STEPS_ONLY = "the trace holds no times: 1 ms is one step, and what happens in it is spread evenly"
 STEPS_BROKEN = "the times in the trace run backwards or stand in some steps only: 1 ms is one step"
+SCHEDULER = (
+    "no model ran: the times are those of the scheduler alone while this was recorded; what happens "
+    "between two measurements is spread evenly"
+)
 REAL = "seconds as measured; what happens between two measurements is spread evenly"
 
 

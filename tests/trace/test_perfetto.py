@@ -8,7 +8,14 @@ from engine.trace.codec import without_times
 from engine.trace.events import Event, SlotsWritten, StepBegan, StepEnded, StepScheduled
 from engine.trace.history import history_of
 from engine.trace.perfetto import MAX_BLOCK_TRACKS, perfetto_pieces
-from engine.trace.step_clock import REAL, STEPS_BROKEN, STEPS_ONLY, StepClock, which_times
+from engine.trace.step_clock import (
+    REAL,
+    SCHEDULER,
+    STEPS_BROKEN,
+    STEPS_ONLY,
+    StepClock,
+    which_times,
+)
 from engine.trace.trace import Trace
 from tests.trace.perfetto import Picture, picture, read
 from tests.trace.stories import LONE, added, build_header, build_trace, prefill
@@ -30,7 +37,7 @@ def names(found: Picture, group: str, track: str, depth: int = 0) -> list[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_recorded_run_gives_a_file_that_keeps_to_the_format(name: str) -> None:
     trace = golden_trace(name)
-    assert picture(trace).about["times"] == REAL
+    assert picture(trace).about["times"] == (REAL if trace.header.model else SCHEDULER)
     assert picture(timeless(trace)).about["times"] == STEPS_ONLY
 
 
