@@ -92,9 +92,9 @@ def _listed(value: Value) -> str:
 FORMS: dict[str, Callable[[Value], str]] = {
     "": _as_it_is,
     "list": _listed,
-    "percent": lambda value: f"{value * 100:.0f} %",
-    "percent1": lambda value: f"{value * 100:.1f} %",
-    "percent2": lambda value: f"{value * 100:.2f} %",
+    "percent": lambda value: f"{value * 100:.0f}%",
+    "percent1": lambda value: f"{value * 100:.1f}%",
+    "percent2": lambda value: f"{value * 100:.2f}%",
     "decimal1": lambda value: f"{value:.1f}",
     "gib": lambda value: f"{value / 2**30:.3f} GiB",
     "hash": lambda value: f"#{value[-6:]}",  # as the page shows it

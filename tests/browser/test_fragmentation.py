@@ -38,10 +38,10 @@ def test_the_page_opens_where_more_requests_are_live_with_pages(page, base_url):
 def test_three_rows_waste_74_percent_and_pages_a_quarter(page, base_url):
     opened(page, base_url, "?lengths=three")
     expect(card(page, "reserved").locator(".waste")).to_have_text(
-        "74.0 % waste: 4,548 of 6,144 slots that are held or blocked hold no token"
+        "74.0% waste: 4,548 of 6,144 slots that are held or blocked hold no token"
     )
     expect(card(page, "paged").locator(".waste")).to_have_text(
-        "0.25 % waste: 4 of 1,600 slots that are held or blocked hold no token"
+        "0.25% waste: 4 of 1,600 slots that are held or blocked hold no token"
     )
 
 

@@ -18,7 +18,7 @@ def test_reserved_two_halves_are_held_from_the_first_step_and_c_waits_for_one():
     assert series(one, "internal") == [16 - 5, 16 - 7, 16 - 11, 8 - 7, 0]
     assert one["internal"] == [68.75, 56.25, 31.25, 12.5, None]
     assert one["waiting"] == [[], [2], [], [], []]
-    assert one["total"][1] == "46.4 % wasted over all steps"  # (11 + 9 + 5 + 1) of (16 x 3 + 8)
+    assert one["total"][1] == "46.4% wasted over all steps"  # (11 + 9 + 5 + 1) of (16 x 3 + 8)
 
 
 def test_grown_nothing_is_empty_but_tokens_are_copied():
