@@ -65,6 +65,7 @@ PAGE_STYLE = """<style>
 [data-testid="stHeader"], [data-testid="stToolbar"] { height: 2.25rem; min-height: 0; }
 :root:lang(ja) [data-testid="stMain"] :is(p, li) { word-break: auto-phrase; line-break: strict; }
 @media (min-width: 641px) { .st-key-page_head > :has(.st-key-readiness) { min-width: 216px; } } /* words beside it get narrower */
+@media (max-width: 640px) { .st-key-frag_lengths [role="radiogroup"] { flex-wrap: wrap; row-gap: 4px; overflow: visible; } } /* else the last is cut off */
 [data-testid="stLayoutWrapper"]:has(> .st-key-language_switch) { position: absolute; }
 .st-key-language_switch { position: fixed; top: 0.2rem; right: clamp(0.75rem, 1.9vw, 2.5rem); z-index: 999991; width: auto; }
 [data-testid="stTopNav"] { padding-left: calc(clamp(0.75rem, 1.9vw, 2.5rem) - 7.5px); }
