@@ -236,3 +236,23 @@ def test_a_full_server_says_so(page, chromium, tmp_path):
         other.reload()
         expect(other.get_by_role("group", name="Time")).to_be_visible()
         other.context.close()
+
+
+def test_a_run_that_no_address_names_any_more_is_offered_on_the_playground(page, tmp_path):
+    with serving(tmp_path) as server:
+        three_steps(page, server)
+        page.get_by_role("link", name="Sizing").click()
+        page.wait_for_url("**/sizing*")
+        page.reload()
+        page.get_by_role("link", name="Playground").click()
+        page.get_by_role("button", name=re.compile("^open again: Your prompts.*Hello")).click()
+        expect(page.get_by_text("The run is back as it was saved: 3 finished steps")).to_be_visible()
+        page.get_by_role("link", name="Compare").click()
+        page.get_by_role("combobox", name="Workload").select_option("run")
+        page.wait_for_url(re.compile(r"workload=run&.*run=[\w-]{22}"))
+        server.kill()
+        server.start()
+        expect(page.get_by_text("The page was begun anew", exact=True)).to_be_visible()
+        expect(page.locator(".complaints")).to_be_empty()
+        expect(page.get_by_role("combobox", name="Workload")).to_have_value("run")
+        expect(page.get_by_text("r0").first).to_be_visible()

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from views import session
+from views.figures.time.address import MOMENT
 from views.pages.frame import framed, framed_part
 from views.theme import PAGE_STYLE
 from views.widgets.examples import example_choice
@@ -57,12 +58,25 @@ def _header() -> None:
 
 def _waiting() -> None:
     text, failure = session.text(), session.loader().failure
+    _name_example()
     if not session.loader().is_ready and failure is None:
         st.info(text("model.waiting"))
     if failure is not None:
         session.choices().notices["error"] = text("model.failed", reason=text.said(failure))
         st.button(text("model.retry"), key="retry", on_click=session.retry_model)
     notices()
+
+
+def _name_example() -> None:
+    """Nothing of the stage is there to write the address, which still names the run that was left."""
+    chosen = session.choices()
+    if not chosen.address_is_read:
+        return  # what it asks for beside the example is read when the run is there
+    for name in set(MOMENT) & set(st.query_params):
+        if name != "example":
+            del st.query_params[name]
+    if st.query_params.get("example") != chosen.example:
+        st.query_params["example"] = chosen.example
 
 
 def _panel() -> None:

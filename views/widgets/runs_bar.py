@@ -2,10 +2,9 @@
 
 from functools import partial
 
-import streamlit as st
-
 from views import session
 from views.components.piece import piece
+from views.examples import EXAMPLES
 from views.figures.runs_bar import RunLine
 from views.figures.runs_bar import runs_bar as payload_of
 from views.shelf import Kept
@@ -18,18 +17,17 @@ def runs_bar() -> None:
     """Each with a name that says what is different in it; a click turns to it.
 
     After a reload the browser adds those that stood there before: it has kept their links, in its tab
-    alone, so that whoever is given the link of one run is not given those of the others.
+    alone, so that whoever is given the link of one run is not given those of the others. Of another
+    example it adds the last run, for whoever came here without its link.
     """
     chosen, run = session.choices(), session.run()
     kept = chosen.shelf.kept
-    if run is not None:
-        sent = {f"on_{what}_change": partial(session.note, "runs", what) for what in SENT}
-        lines = [_line(one) for one in kept]
-        payload = payload_of(lines, run.run_id, session.text())
-        about = {"example": chosen.example, "visitor": chosen.share.name}
-        piece("runs", payload | about, **sent)
-    else:
-        st.empty()
+    sent = {f"on_{what}_change": partial(session.note, "runs", what) for what in SENT}
+    lines = [_line(one) for one in kept] if run is not None else []
+    payload = payload_of(lines, 0 if run is None else run.run_id, session.text())
+    examples = {name: session.text().named("example", name) for name in EXAMPLES}
+    about = {"example": chosen.example, "visitor": chosen.share.name, "examples": examples}
+    piece("runs", payload | about, **sent)
 
 
 def _line(kept: Kept) -> RunLine:
