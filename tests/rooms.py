@@ -38,6 +38,7 @@ PAGE = Room(
         "views.components",
         "views.session",
         "views.choices",
+        "views.branching",
         "views.runs",
         "views.drafts",
         "views.shelf",

@@ -56,6 +56,17 @@ def scripted_run(
     return Run(trace, script.engine.config, stuck_reason=reason, script=example)
 
 
+def check_prompts(run: Run, cursor: Cursor, branch: Branch, text: Text) -> None:
+    """ConfigError if a prompt of this run has no room where its past is done again."""
+    plan = run.plan(cursor, branch, text)
+    if run.live is None or not plan.redone:
+        return
+    keeps = branch.keep_later
+    for event in run.trace.events_from(0) if keeps else run.trace.events_before(cursor):
+        if isinstance(event, RequestAdded):
+            run.live.check_prompt(len(event.prompt_token_ids), event.max_tokens, plan.config)
+
+
 def branch_of(run: Run, cursor: Cursor, branch: Branch, text: Text) -> Begun:
     """A run beside this one. ConfigError if its settings or its prompt are refused."""
     plan = run.plan(cursor, branch, text)

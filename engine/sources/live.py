@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from engine.config import EngineConfig, GroupConfig, SamplingParams
+from engine.core.admission import check_admissible
 from engine.core.block_hash import none_hash
 from engine.core.kv_cache_spec import FullAttentionSpec, KVCacheSpec, SlidingWindowSpec
 from engine.core.sizing import KVCachePlan, plan_kv_cache
@@ -215,8 +216,12 @@ class LiveSource:
         self._num_added += 1
         return request_id
 
-    def check_prompt(self, num_prompt_tokens: int, max_tokens: int) -> None:
-        self.engine.check_prompt(num_prompt_tokens, max_tokens)
+    def check_prompt(
+        self, num_prompt_tokens: int, max_tokens: int, config: EngineConfig | None = None
+    ) -> None:
+        config = config or self.config
+        specs = plan_for(self.model, config.block_size).specs
+        check_admissible(config, specs, num_prompt_tokens, max_tokens)
 
     def abort(self, request_id: str) -> bool:
         self._check_is_back()

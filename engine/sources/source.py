@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from engine.config import SamplingParams
+from engine.config import EngineConfig, SamplingParams
 from engine.runner.attention.tiling import AttentionSizes
 from engine.runner.tokenizer import Tokenized
 from engine.sources.prompt import Prompt
@@ -56,8 +56,13 @@ class LiveRun(Source, Protocol):
     ) -> str:
         """Queue a prompt and return its request id; ConfigError when it cannot be served."""
 
-    def check_prompt(self, num_prompt_tokens: int, max_tokens: int) -> None:
-        """ConfigError if a prompt of this length would be refused; changes nothing."""
+    def check_prompt(
+        self, num_prompt_tokens: int, max_tokens: int, config: EngineConfig | None = None
+    ) -> None:
+        """ConfigError if a prompt of this length would be refused; changes nothing.
+
+        `config`: by a run on the same model with these settings (None: by this one).
+        """
 
     def abort(self, request_id: str) -> bool: ...
 

@@ -5,9 +5,11 @@ It has the shape of engine/sources/live.py, so a test can put it in that module'
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from engine.config import EngineConfig, SamplingParams
+from engine.core.admission import check_admissible
 from engine.core.output import ModelOutput
 from engine.core.request import SampledTokens
 from engine.engine import Engine
@@ -152,8 +154,13 @@ class LiveSource:
         )
         return request_id
 
-    def check_prompt(self, num_prompt_tokens: int, max_tokens: int) -> None:
-        self.engine.check_prompt(num_prompt_tokens, max_tokens)
+    def check_prompt(
+        self, num_prompt_tokens: int, max_tokens: int, config: EngineConfig | None = None
+    ) -> None:
+        specs = self.engine.scheduler.kv_cache_manager.specs
+        if config is not None:
+            specs = [replace(spec, block_size=config.block_size) for spec in specs]
+        check_admissible(config or self.config, specs, num_prompt_tokens, max_tokens)
 
     def abort(self, request_id: str) -> bool:
         self._check_is_back()

@@ -1,7 +1,7 @@
 """What the form of settings says at the moment shown, and what is made with it."""
 
 from tests.views.branches import branch, go_to_end_of, names, run_steps, said, two_prompts
-from tests.views.page import send, set_number, setting
+from tests.views.page import notice, open_own, prompt, send, set_number, setting
 
 
 def test_the_form_shows_what_holds_at_the_moment_shown_and_a_branch_begins_with_it(app):
@@ -21,3 +21,33 @@ def test_the_form_shows_what_holds_at_the_moment_shown_and_a_branch_begins_with_
     assert names(app)[2][1] == "from run 2 at step 3, num_blocks=40, past done again"
     config = app.session_state["desks"]["playground"].run.config
     assert (config.num_blocks, str(config.max_num_batched_tokens)) == (40, budget)
+
+
+def test_a_pool_that_does_not_fit_is_refused_at_its_field_which_says_what_fits(app):
+    open_own(app)
+    assert setting(app, "num_blocks")["hint"].endswith("Up to 67,108 fit here.")
+    for given in ("4000000", "5000000"):
+        set_number(app, "num_blocks", given)
+        assert setting(app, "num_blocks")["problem"] == (
+            f"num_blocks={given} of 8 tokens is more than fits here, beside your other runs: "
+            "lower it to 67108 or less."
+        )
+        assert app.button(key="apply").disabled
+    set_number(app, "num_blocks", 67108)
+    assert setting(app, "num_blocks")["problem"] is None
+    app.button(key="apply").click().run()
+    assert notice(app, "error") is None
+    assert app.session_state["desks"]["playground"].run.config.num_blocks == 67108
+
+
+def test_a_branch_whose_pool_a_prompt_outgrows_is_refused_before_it_is_offered(app):
+    open_own(app)
+    send(app, "added", prompt("One two three", max_tokens="60"))
+    run_steps(app, 2)
+    set_number(app, "num_blocks", 3)
+    refused = said(app, "No branch can be made with these")
+    assert "need 12 blocks of 8 tokens, but the pool has 2: raise num_blocks to 13" in refused
+    assert app.button(key="branch").disabled
+    set_number(app, "num_blocks", 13)
+    assert said(app, "Branching loses nothing") is not None
+    assert not app.button(key="branch").disabled

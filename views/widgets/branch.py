@@ -6,6 +6,7 @@ import streamlit as st
 
 from engine.errors import ConfigError
 from views import session
+from views.branching import check_prompts
 from views.drafts import Branch
 from views.figures.moment import num_finished_steps
 from views.runs import Run
@@ -25,6 +26,8 @@ def consequence(run: Run, branch: Branch) -> str:
         plan = run.plan(session.choices().cursor, branch, text)
     except ConfigError:
         return text("branch.unclear")
+    if (refusal := why_refused(run, branch)) is not None:
+        return refusal
     names = ", ".join(plan.redone or plan.changes)
     key = "branch.again" if plan.redone else "branch.from_here" if names else "branch.unchanged"
     said = [text(key, names=names, number=number, step=step)]
@@ -33,6 +36,23 @@ def consequence(run: Run, branch: Branch) -> str:
     if run.live is None:
         said.append(text("branch.script"))
     return text.told(said)
+
+
+def why_refused(run: Run, branch: Branch) -> str | None:
+    """Why none can be made with these settings; None also where they are not settings at all."""
+    text, chosen = session.text(), session.choices()
+    try:
+        config = run.plan(chosen.cursor, branch, text).config
+    except ConfigError:
+        return None
+    try:
+        if run.live is not None:
+            num_bytes = run.bytes_per_block(config.block_size)
+            chosen.share.check_pool(config, num_bytes, text)
+        check_prompts(run, chosen.cursor, branch, text)
+    except ConfigError as error:
+        return text("branch.refused", reason=text.sentence(text.error(error)))
+    return None
 
 
 def why_no_branch(run: Run, text: Text) -> str | None:

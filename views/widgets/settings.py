@@ -12,9 +12,10 @@ from views import session
 from views.components.piece import piece
 from views.drafts import Branch, Restart, numbers_of
 from views.figures.moment import num_finished_steps
+from views.limits import server_limits
 from views.runs import Run
 from views.text import Text
-from views.widgets.branch import branch_button, consequence, why_no_branch
+from views.widgets.branch import branch_button, consequence, why_no_branch, why_refused
 
 CACHING, REFUSES = "enable_prefix_caching", "refuse_oversized"
 WAIT = "wait_for_ever"  # in the form in place of REFUSES, and its opposite
@@ -27,6 +28,7 @@ def settings(run: Run) -> None:
     text = session.text()
     changed = _changed(run)
     problems = problems_of(_held(run), changed, text)
+    problems |= _too_many(run, changed, problems, text)
     _fields(run, problems, text)
     branch = Branch(changed, keep_later=_later(run, text))
     with st.container(key="settings_foot"):  # stays in sight while the fields scroll behind it
@@ -49,6 +51,7 @@ def _actions(run: Run, branch: Branch, problems: Mapping[str, str], text: Text) 
         )
         if why_no_branch(run, text) is None:
             is_off = bool(problems) or (run.live is None and not changed)
+            is_off = is_off or why_refused(run, branch) is not None
             branch_button(run, branch, is_off=is_off)
         if run.live is not None and run.trace.num_steps:
             _clear(text)
@@ -83,6 +86,31 @@ def problems_of(config: EngineConfig, changed: Mapping[str, Any], text: Text) ->
             del left[named[0]]
         else:
             return problems
+
+
+def _too_many(
+    run: Run, changed: Mapping[str, Any], problems: Mapping[str, str], text: Text
+) -> dict[str, str]:
+    """What the server has no room for, said at the field before anything is applied."""
+    typed = {name: changed[name] for name in ("block_size", "num_blocks") if name in changed}
+    if run.live is None or not typed or "block_size" in problems:
+        return {}
+    try:
+        wanted = numbers_of(typed, text)
+    except ConfigError:
+        return {}
+    size = wanted.get("block_size", _held(run).block_size)
+    given, fits = wanted.get("num_blocks", _held(run).num_blocks), _most_blocks(run, size)
+    if given <= fits:
+        return {}
+    field = "num_blocks" if "num_blocks" in typed else "block_size"
+    return {field: text("settings.too_many", given=given, size=size, fits=fits)}
+
+
+def _most_blocks(run: Run, block_size: int) -> int:
+    """The largest pool that a restart may have, beside the visitor's other runs."""
+    held = session.choices().share.pool_bytes(leaving=run)
+    return server_limits().num_blocks_that_fit(run.bytes_per_block(block_size), held)
 
 
 def _named(sentence: str, changed: Mapping[str, Any]) -> list[str]:
@@ -143,11 +171,17 @@ def _field(run: Run, name: str, problem: str | None, text: Text) -> dict[str, An
         "kind": "switch" if isinstance(given, bool) else "number",
         "label": text.named("setting_label", name),
         "name": text.named("setting_name", name),
-        "hint": text.named("setting_hint", name),
+        "hint": text.told((text.named("setting_hint", name), _room(run, name, text))),
         "value": value,
         "changed": value != given,
         "problem": problem,
     }
+
+
+def _room(run: Run, name: str, text: Text) -> str:
+    if name != "num_blocks" or run.live is None:
+        return ""
+    return text("settings.room", n=_most_blocks(run, _held(run).block_size))
 
 
 def _clear(text: Text) -> None:
