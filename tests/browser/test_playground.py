@@ -107,10 +107,13 @@ def test_play_ends_at_the_end_of_the_run(page, base_url):
 
 def test_a_step_is_reached_by_its_number(page, base_url):
     open_at(page, f"{base_url}/playground", 0, 4)
+    begin = page.locator(".begin")
+    expect(begin).to_have_text("→ goes on, ? shows the keys")
     field, said = page.get_by_role("textbox", name="go to step"), page.locator(".place .said")
     field.fill("5")
     field.press("Enter")
     expect(page.locator(NOW)).to_have_text(re.compile("Step 5 is over"))
+    expect(begin).to_be_empty()
     field.fill("99")
     field.press("Enter")
     expect(page.locator(NOW)).to_have_text(re.compile("Step 7 is over"))

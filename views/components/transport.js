@@ -165,9 +165,9 @@ function mount(player, root) {
   player.large.onclick = (e) => { enlarge(player); released(e); };
   const help = el("button", "help", "?"), keys = el("dl", "keys"); help.type = "button"; keys.hidden = true;
   help.onclick = (e) => { keys.hidden = !keys.hidden; attr(help, "aria-expanded", String(!keys.hidden)); if (e.detail > 0) help.blur(); };
-  const choose = el("span", "choose"), place = el("span", "place"), said = el("span", "said"); choose.append(player.unit, player.speed, player.large, help);
+  const stands = el("span", "stands"), choose = el("span", "choose"), place = el("span", "place"), said = el("span", "said"); stands.append(el("span", "where"), el("span", "begin")); choose.append(player.unit, player.speed, player.large, help);
   attr(said, "role", "status"); place.append(player.jump, said); player.jump.oninput = () => complain(player, "");
-  root.append(buttons, player.slider, el("span", "where"), place, choose, keys);
+  root.append(buttons, player.slider, stands, place, choose, keys);
   if (new URL(location.href).searchParams.get("type") === "large") attr(document.documentElement, "data-large", "true");
   player.onkey = (event) => press(player, event, help);
   document.addEventListener("keydown", player.onkey);
@@ -213,7 +213,7 @@ function picture(root, player) {
   player.slider.disabled = data.last === 0;
   if (Number(player.slider.value) !== Math.min(at, data.last)) player.slider.value = Math.min(at, data.last);
   player.slider.style.setProperty("--done", `${data.last ? 100 * Math.min(at, data.last) / data.last : 0}%`);
-  say(root.querySelector(".where"), data.where);
+  say(root.querySelector(".where"), data.where); const begin = root.querySelector(".begin"), isFirst = data.address?.example && !data.sequence && !player.goal && data.step === 0 && !atEnd; say(begin, isFirst ? words.begin : ""); attr(begin, "title", words.begin_hint); // whoever has not moved yet
   const isLarge = document.documentElement.hasAttribute("data-large");
   attr(root, "data-large", isLarge); attr(player.large, "aria-label", words.large); attr(player.large, "title", words.large_hint); attr(player.large, "aria-pressed", String(isLarge));
   attr(player.jump, "aria-label", words.jump); attr(player.jump, "placeholder", words.jump); attr(player.jump, "title", words.jump_hint);

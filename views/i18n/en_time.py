@@ -93,6 +93,8 @@ MESSAGES: dict[str, str] = {
     "life.still_held.other": "{n} requests still hold it.",
     "life.remembered": "It is free, and what it holds can still be hit.",
     "life.free": "It is free.",
+    "transport.begin": "→ goes on, ? shows the keys",
+    "transport.begin_hint": "The run opens where its first blocks are handed out",
     # Its K and V
     "kv.title": "Its K and V",
     "kv.not_computed": "Not computed: nothing has been written into this block.",

@@ -67,6 +67,8 @@ WORDS = (
     "jump_bad",
     "jump_beyond",
     "jump_empty",
+    "begin",
+    "begin_hint",
     "large",
     "large_hint",
     "speed",

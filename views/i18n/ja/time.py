@@ -88,6 +88,8 @@ MESSAGES: dict[str, str] = {
     "life.still_held.other": "まだ {n} リクエストが保持しています。",
     "life.remembered": "空きになりましたが、内容にはまだヒットできます。",
     "life.free": "空きになりました。",
+    "transport.begin": "→ で進む、? でキー一覧",
+    "transport.begin_hint": "最初のブロックが渡されるところから始まります",
     # Its K and V
     "kv.title": "ブロックの K/V",
     "kv.not_computed": "未計算：このブロックには何も書き込まれていません。",

@@ -88,6 +88,8 @@ MESSAGES: dict[str, str] = {
     "life.still_held.other": "仍有 {n} 个请求占用它。",
     "life.remembered": "它空闲，内容仍可命中。",
     "life.free": "它空闲。",
+    "transport.begin": "→ 继续，? 显示按键",
+    "transport.begin_hint": "从最先分出块的那一刻开始",
     # Its K and V
     "kv.title": "它的 K 和 V",
     "kv.not_computed": "未计算：这个块里还没有写入任何东西。",
