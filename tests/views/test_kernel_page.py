@@ -157,19 +157,19 @@ def test_once_a_slot_was_overwritten_there_are_no_numbers():
         (
             "torch-reference+fbgemm-fused",
             None,
-            "torch, bf16, fbgemm",
+            "computes with torch, bf16",
             "Attention in plain torch on cpu",
         ),
         (
             "torch-reference+torch",
             "Attention runs in plain torch: this GPU is an sm_75.",
-            "torch, bf16, torch",
+            "computes with torch, bf16",
             "Attention runs in plain torch: this GPU is an sm_75.\nAttention in plain torch",
         ),
         (
             "triton+torch+graph-fused",
             None,
-            "triton, bf16, torch+graph",
+            "computes with triton, bf16",
             "Attention in Triton",
         ),
     ],

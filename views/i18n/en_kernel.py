@@ -99,7 +99,7 @@ MESSAGES: dict[str, str] = {
     "kernel.parts": "Every split stores its own acc, top and total. They are parts and no result yet.",
     "kernel.combine": "combine_kernel brings the {splits} parts to the scale of the largest top, adds them up, and divides by the total of all.",
     # The path of a run
-    "path.words": "{attention}, {dtype}, {others}",
+    "path.words": "computes with {attention}, {dtype}",
     "path.torch": "Attention in plain torch on {device}; linear layers: {others}; weights: {dtype}.",
     "path.kernels": "Attention in Triton kernels on {device}; linear layers and decode path: {others}; weights: {dtype}.",
 }

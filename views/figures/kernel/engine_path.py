@@ -1,4 +1,4 @@
-"""On which path a run is computed, in a few words: attention, dtype, linear layers."""
+"""On which path a run is computed, in a few words, and all of it for whoever asks."""
 
 from typing import NamedTuple
 
@@ -34,6 +34,5 @@ def engine_path(header: TraceHeader, reason: str | None, text: Text) -> PathWord
     short = {
         "attention": named["attention"],
         "dtype": SHORT.get(header.dtype or "", header.dtype),
-        "others": "+".join(others).replace("-fused", ""),
     }
     return PathWords(text("path.words", **short), "\n".join(filter(None, (reason, hint))))

@@ -94,7 +94,7 @@ MESSAGES: dict[str, str] = {
     "kernel.parts": "各分割が、それぞれの acc、top、total を保存します。これは部分であって、まだ結果ではありません。",
     "kernel.combine": "combine_kernel が、{splits} 個の部分を最大の top の尺度に合わせて足し合わせ、全体の total で割ります。",
     # The path of a run
-    "path.words": "{attention}、{dtype}、{others}",
+    "path.words": "{attention}、{dtype} で計算",
     "path.torch": "アテンション：{device} 上の torch。線形層：{others}。重み：{dtype}。",
     "path.kernels": "アテンション：{device} 上の Triton カーネル。線形層とデコードの経路：{others}。重み：{dtype}。",
 }
