@@ -144,8 +144,8 @@ class Badge(Table, frozen=True, kw_only=True):
 
     id: str
     told_from: str  # id of a chunk
-    since: str  # year and month
     change: str  # such as vllm#42656
+    since: str | None = None  # year and month; None: not known here
     later: dict[str, str] = {}  # scenario -> the one that shows it with the later behaviour
 
 

@@ -1,15 +1,17 @@
-"""What a lesson's reader typed into the form "run it live", and what their own run makes of it."""
+"""What a lesson's reader typed, as a number or into the form "run it live", and what their own run
+makes of it."""
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from engine.errors import PagewalkError
+from engine.errors import ConfigError, PagewalkError
 from engine.trace.trace import Trace
 from lessons.changed import SETTINGS, Change
 from lessons.grading import Grade, grade
 from lessons.schema import Lesson
 from views.drafts import whole_number
-from views.text import Text
+from views.text import Text, quoted
 
 
 def read_change(sent: Any, text: Text) -> Change:
@@ -25,6 +27,17 @@ def read_change(sent: Any, text: Text) -> Change:
         for name in ("prompts", "outputs")
     )
     return Change(settings, prompts, outputs)
+
+
+def answered_number(given: str, text: Text) -> float:
+    """33.0, 33,0 or 33 %. A comma before three digits may be one of thousands and is none here."""
+    digits = given.strip().rstrip("%").strip()
+    if re.fullmatch(r"[+-]?\d+,(\d{1,2}|\d{4,})", digits):
+        digits = digits.replace(",", ".")
+    try:
+        return float(digits)
+    except ValueError as error:
+        raise ConfigError(text("learn.not_number", given=quoted(given.strip()))) from error
 
 
 def graded_anew(

@@ -21,6 +21,31 @@ def holds_in_own_run(study: Study, question: str, found: Grade) -> bool:
     return bool(found.answer == answer_of(loaded.lesson, question, loaded.traces))
 
 
+def scene(study: Study, text: Text) -> str:
+    """The name of the run on the stage, where a lesson has several."""
+    key = f"scenario.{study.scenario}"
+    words = study.loaded.words(text.language)
+    return words.plain(key, study.loaded.values(study.traces)) if key in words.texts else ""
+
+
+def over_later(study: Study, text: Text) -> str:
+    """What stands over a text, which speaks of 0.17.1, beside a run of later versions."""
+    on = [b for b in study.loaded.lesson.badges if study.scenario in b.later.values()]
+    if study.is_over or not on:
+        return ""
+    return text("learn.shows_later", change=on[0].change, scene=scene(study, text))
+
+
+def over_recorded(study: Study, text: Text) -> str:
+    """What stands over the text with which a reader's own run ends and a recorded one begins."""
+    lesson = study.loaded.lesson
+    if study.is_over or study.chunk == 0 or study.scenario in study.own:
+        return ""
+    if lesson.scenario_of_chunk(lesson.chunks[study.chunk - 1]) not in study.own:
+        return ""
+    return text("learn.own_ends", scene=scene(study, text))
+
+
 def over_own_run(study: Study, text: Text) -> str:
     """What stands over a text beside a run that it was not written for."""
     if study.is_over or not study.is_changed:

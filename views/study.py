@@ -18,8 +18,7 @@ from lessons.grading import Grade, choices_of, grade
 from lessons.library import LoadedLesson
 from lessons.scenario import needs_model, whole_scenario
 from lessons.schema import Chunk, Prediction
-from views.changing import graded_anew, read_change
-from views.drafts import any_number
+from views.changing import answered_number, graded_anew, read_change
 from views.horizon import beginning_of
 from views.motion import Motion, next_motion
 from views.text import Text, quoted
@@ -175,7 +174,7 @@ class Study:
 
     def _value(self, given: Any, prediction: Prediction, text: Text) -> Any:
         if prediction.kind == "number":
-            number = any_number(text("learn.answer"), str(given).strip().rstrip("%"), text)
+            number = answered_number(str(given), text)
             if not math.isfinite(number):
                 raise ConfigError(text("learn.not_finite", given=quoted(str(given))))
             return int(number) if number == int(number) else number

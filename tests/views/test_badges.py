@@ -32,6 +32,9 @@ def reading(name: str, chunk: str) -> Study:
             "tails",
             "Where a freed block without a hash joins the free queue.",
         ),
+        ("10", "first", "tail_first", "Where a freed block without a hash joins the free queue."),
+        ("13", "holds", "freed", "Where a freed block without a hash joins the free queue."),
+        ("23", "letters", "forgotten", "Where a freed block without a hash joins the free queue."),
         ("18", "budget", "counted", "When the statistics count a lookup of the cache."),
         ("20", "two_steps", "formula", "When the statistics count a lookup of the cache."),
     ],
@@ -42,7 +45,22 @@ def test_a_badge_says_at_once_what_changed_and_later_how(lesson, first, told_fro
     assert badge["title"].startswith("Changed after 0.17.1: 2026-0")
     (badge,) = lesson_payload(reading(lesson, told_from), TEXT)["badges"]
     assert badge["text"]
-    assert (badge["switch"] is not None) == (lesson != "18")
+    assert (badge["switch"] is not None) == (lesson in ("13", "14", "20"))
+
+
+def test_a_change_whose_date_is_not_known_is_named_alone():
+    (badge,) = lesson_payload(reading("21", "dropped"), TEXT)["badges"]
+    assert badge["title"] == "Changed after 0.17.1: vllm#53388"
+
+
+def test_a_later_version_on_the_stage_is_said_over_a_text_about_0_17_1():
+    study = reading("14", "tails")
+    assert lesson_payload(study, TEXT)["written"] == ""
+    study.variants = {"partial_tails"}
+    assert lesson_payload(study, TEXT)["written"] == (
+        "The stage shows what later versions do (vllm#42656): Three, 7 blocks, tails first. "
+        "The text speaks of 0.17.1."
+    )
 
 
 def test_the_cliff_explains_before_it_offers_its_switch():

@@ -146,3 +146,18 @@ def test_a_form_that_no_browser_of_ours_kept_does_no_harm(sent):
     read_link(chosen, {"lesson": "6", "chunk": "1"})
     ACTIONS["repeated"](chosen, None, sent)
     assert chosen.study.own == {}
+
+
+def test_a_changed_run_that_ends_with_its_scenario_is_said_to_and_the_form_is_the_recorded_one_again():
+    chosen = reading("13", {"settings": {"num_blocks": "12"}})
+    chosen.study.skip()
+    ACTIONS["turned"](chosen, None, 1)
+    here = lesson_payload(chosen.study, TEXT)
+    assert ["num_blocks", "Blocks in the pool", "12"] in here["change"]["settings"]
+    ACTIONS["turned"](chosen, None, 2)
+    here = lesson_payload(chosen.study, TEXT)
+    assert ["num_blocks", "Blocks in the pool", "9"] in here["change"]["settings"]
+    assert here["written"].endswith("“The stranger takes six”, which stands here as recorded.")
+    ACTIONS["turned"](chosen, None, 1)
+    here = lesson_payload(chosen.study, TEXT)
+    assert ["num_blocks", "Blocks in the pool", "12"] in here["change"]["settings"]

@@ -185,12 +185,18 @@ function ways(node, data, send) {
   next.onclick = (e) => { onward(); released(e); };
   say(leave, data.words.leave); leave.onclick = () => send("left_lesson", true);
 }
+// By the line of pages where it is there; a phone has it in a menu.
+function leaveFor(page) {
+  const way = [...document.querySelectorAll("a[href]")].find((a) => new URL(a.getAttribute("href"), location.href).pathname.endsWith(`/${page}`));
+  if (way) way.click(); else location.assign(new URL(page, location.href.replace(/[?#].*/, "")));
+}
 const motion = () => kept("motion", () => ({})); // of the stage, which the transport plays
 function turn(index) { motion().leave?.(); reader.send("turned", index); }
 function onward() {
   const { data, send } = reader;
   if (motion().finish?.()) return; // the stage is where this text says before the next begins
   if (data.next.off) { reader.root.querySelector(".card")?.querySelector("input:not([hidden]), .option")?.focus(); return; }
+  if (data.next.page) { leaveFor(data.next.page); return; }
   if (data.next.lesson) send("lesson", data.next.lesson); else turn(data.index + 1);
 }
 

@@ -138,7 +138,6 @@ MESSAGES: dict[str, str] = {
     "prompt.piece": "part of {whole}",
     # Pool
     "pool.title": "Block pool",
-    "pool.summary": "{used:,} of {usable:,} usable blocks in use, {free:,} free, {cached:,} hashes remembered",
     "pool.hint": "Click a block, hash, token or request: the same thing lights up everywhere.",
     "pool.touched": "named by this sub-step",
     "pool.hashed": "has a hash",

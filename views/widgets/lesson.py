@@ -22,7 +22,13 @@ from views.figures.learning.lesson import (
     verdict,
 )
 from views.figures.moment import Moment
-from views.own_words import about_own_run, holds_in_own_run, over_own_run
+from views.own_words import (
+    about_own_run,
+    holds_in_own_run,
+    over_later,
+    over_own_run,
+    over_recorded,
+)
 from views.study import Study
 from views.text import Text
 from views.widgets.linked import light
@@ -76,7 +82,9 @@ def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
         "text": [] if study.is_over else drawn(words.filled(here.id, values)),
         "bars": [] if study.is_over else bars(here, values, text),
         "question": question,
-        "written": over_own_run(study, text),
+        "written": over_own_run(study, text)
+        or over_later(study, text)
+        or over_recorded(study, text),
         "verdict": _verdict(study, text, is_alone=is_alone),
         "badges": badges(loaded, later, words=words, values=values, text=text),
         "ending": ending(loaded, study.answers, text) if study.is_over else None,
@@ -164,7 +172,7 @@ def _next(study: Study, text: Text) -> dict[str, Any]:
     if study.is_over:
         following = studying.after(study.loaded)
         if following is None:
-            return {"word": text("learn.last"), "hint": "", "off": True}
+            return {"word": text("learn.last"), "hint": text("learn.next_hint"), "page": "beat"}
         title = following.words(text.language).plain("title", {})
         word = text("learn.next_lesson", n=following.lesson.number, title=title)
         return {"word": word, "hint": text("learn.next_hint"), "lesson": following.name}

@@ -22,6 +22,7 @@ from views.figures.time.address import address
 from views.figures.time.address import chosen as address_of_choice
 from views.figures.time.narration import narration
 from views.figures.time.transport import transport
+from views.own_words import scene
 from views.pages.frame import framed
 from views.runs import Run
 from views.text import Text
@@ -161,7 +162,10 @@ def _pool(run: Run, moment: Moment, text: Text) -> None:
         reset = reset_button(text, has_cache=has_cache, is_past=_is_past(run))
     study = session.choices().study
     counts = study is None or not study.is_open
-    linked("pool", pool(moment, text, reset=reset, counts=counts), moment, "reset")
+    payload = pool(moment, text, reset=reset, counts=counts)
+    if study is not None and (name := scene(study, text)):
+        payload["title"] = text("learn.stage_of", title=payload["title"], scene=name)
+    linked("pool", payload, moment, "reset")
     shown = queue(moment, text, lit=_lit_blocks(moment), tells_next=not _is_examined())
     if not counts:
         shown["count"] = ""

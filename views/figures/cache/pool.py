@@ -66,11 +66,11 @@ def reset_button(text: Text, *, has_cache: bool, is_past: bool) -> dict[str, Any
 
 
 def _summary(state: State, text: Text) -> str:
-    return text(
+    return text.count(
         "pool.summary",
+        len(state.cached),
         used=state.num_used_blocks,
         free=state.num_free_blocks,
-        cached=len(state.cached),
         usable=state.num_blocks - 1,
     )
 

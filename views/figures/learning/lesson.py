@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from lessons.grading import Grade
 from lessons.library import LoadedLesson
 from lessons.questions import Question, all_questions
-from lessons.schema import Chunk, Prediction, thread_url
+from lessons.schema import Badge, Chunk, Prediction, thread_url
 from lessons.text import Paragraphs, Words
 from views.text import Text
 
@@ -185,7 +185,7 @@ def badges(
     return [
         {
             "id": badge.id,
-            "title": text("learn.changed", since=badge.since, change=badge.change),
+            "title": _changed(badge, text),
             "what": words.plain(f"badge.{badge.id}.what", values),
             "text": drawn(words.filled(f"badge.{badge.id}", values))
             if badge.id in later.told
@@ -197,6 +197,12 @@ def badges(
         }
         for badge in loaded.lesson.badges
     ]
+
+
+def _changed(badge: Badge, text: Text) -> str:
+    if badge.since is None:
+        return text("learn.changed_later", change=badge.change)
+    return text("learn.changed", since=badge.since, change=badge.change)
 
 
 def _switch(is_on: bool, text: Text) -> dict[str, Any]:

@@ -94,7 +94,7 @@ MESSAGES: dict[str, str] = {
     "prompt.piece": "{whole} の一部",
     # Pool
     "pool.title": "ブロックプール",
-    "pool.summary": "使えるブロック {usable:,} のうち使用中 {used:,}、空き {free:,}、記憶中のハッシュ {cached:,}",
+    "pool.summary.other": "使えるブロック {usable:,} のうち使用中 {used:,}、空き {free:,}、記憶中のハッシュ {n:,}",
     "pool.hint": "ブロック、ハッシュ、トークン、リクエストをクリックすると、同じものがすべての図で光ります。",
     "pool.touched": "このサブステップの対象",
     "pool.hashed": "ハッシュあり",

@@ -96,7 +96,7 @@ MESSAGES: dict[str, str] = {
     "prompt.piece": "{whole} 的一部分",
     # Pool
     "pool.title": "块池",
-    "pool.summary": "可用块 {usable:,} 个：使用中 {used:,}，空闲 {free:,}；缓存着 {cached:,} 个哈希",
+    "pool.summary.other": "可用块 {usable:,} 个：使用中 {used:,}，空闲 {free:,}；缓存着 {n:,} 个哈希",
     "pool.hint": "点击块、哈希、token 或请求：同一事物在各处一起亮起。",
     "pool.touched": "本子步涉及",
     "pool.hashed": "有哈希",
