@@ -83,3 +83,20 @@ def test_equal_hashes_light_up_only_when_the_question_is_answered(app):
     app.session_state["desks"]["learn"].asked["skipped"] = ""
     app.run()
     assert len(payload(app, "requests")["lit"]["hashes"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "is_right"),
+    [("33.0", True), ("33,0", True), ("33 %", True), ("32.9", False), ("33.1", False)],
+)
+def test_a_share_is_right_as_it_is_printed_with_a_point_or_a_comma(typed, is_right):
+    study = reading("20", "rate")
+    study.answer(typed, TEXT)
+    assert study.answers["rate"].is_right == is_right
+
+
+@pytest.mark.parametrize("typed", ["about 33", "1,000", "3 3", "--5"])
+def test_what_is_no_number_is_told_how_one_is_written(typed):
+    study = reading("20", "rate")
+    study.answer(typed, TEXT)
+    assert study.complaint == f"“{typed}” is not a number: write it in digits, such as 48 or 33.0"

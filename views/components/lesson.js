@@ -188,7 +188,8 @@ function ways(node, data, send) {
 // By the line of pages where it is there; a phone has it in a menu.
 function leaveFor(page) {
   const way = [...document.querySelectorAll("a[href]")].find((a) => new URL(a.getAttribute("href"), location.href).pathname.endsWith(`/${page}`));
-  if (way) way.click(); else location.assign(new URL(page, location.href.replace(/[?#].*/, "")));
+  const lang = new URLSearchParams(location.search).get("lang");
+  if (way) way.click(); else location.assign(new URL(`${page}${lang ? `?lang=${lang}` : ""}`, location.href.replace(/[?#].*/, "")));
 }
 const motion = () => kept("motion", () => ({})); // of the stage, which the transport plays
 function turn(index) { motion().leave?.(); reader.send("turned", index); }
