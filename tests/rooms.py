@@ -103,6 +103,7 @@ BEHIND_PAGES = Room(
     ),
     packages=("msgspec",),
 )
+CHOOSING = BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices"))
 
 # Module or package -> what it may import. The longest name that covers a module decides.
 ROOMS: dict[str, Room] = {
@@ -242,13 +243,9 @@ ROOMS: dict[str, Room] = {
     **dict.fromkeys(("views.workloads", "views.comparing", "views.opening"), BEHIND_PAGES),
     "views.saving": BEHIND_PAGES,
     "views.limits": Room(ours=("engine.sources.saved", *SETTINGS, *TEXTS)),
-    "views.actions": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
-    "views.studying": BEHIND_PAGES._replace(
-        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.own_runs")
-    ),
-    "views.own_runs": BEHIND_PAGES._replace(
-        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.ordering")
-    ),
+    **dict.fromkeys(("views.actions", "views.bringing_back", "views.covering"), CHOOSING),
+    "views.studying": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.own_runs")),
+    "views.own_runs": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.ordering")),
     "views.own_words": BEHIND_PAGES,
     "views.motion": Room(ours=("engine.trace",)),
     "views.study": BEHIND_PAGES,
@@ -256,18 +253,11 @@ ROOMS: dict[str, Room] = {
     "views.changing": Room(
         ours=("lessons", "engine.trace", "engine.errors", "views.drafts", *TEXTS)
     ),
-    "views.ordering": BEHIND_PAGES._replace(
-        ours=(*BEHIND_PAGES.ours, "views.choices", "views.share")
-    ),
-    "views.covering": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
+    "views.ordering": CHOOSING._replace(ours=(*CHOOSING.ours, "views.share")),
     "views.practice": BEHIND_PAGES,
     "views.beat": BEHIND_PAGES,
-    "views.beating": BEHIND_PAGES._replace(
-        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.side_runs")
-    ),
-    "views.practising": BEHIND_PAGES._replace(
-        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions", "views.studying")
-    ),
+    "views.beating": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.side_runs")),
+    "views.practising": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.studying")),
     "views.side_runs": BEHIND_PAGES._replace(
         ours=(
             *BEHIND_PAGES.ours,
@@ -277,10 +267,6 @@ ROOMS: dict[str, Room] = {
             "views.bringing_back",
         )
     ),
-    "views.lab_runs": BEHIND_PAGES._replace(
-        ours=(*BEHIND_PAGES.ours, "views.choices", "views.beginning")
-    ),
-    "views.bringing_back": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices")),
     "views.links": BEHIND_PAGES._replace(
         ours=(
             *BEHIND_PAGES.ours,
@@ -290,9 +276,8 @@ ROOMS: dict[str, Room] = {
             "views.figures.time.address",
         )
     ),
-    "views.beginning": BEHIND_PAGES._replace(
-        ours=(*BEHIND_PAGES.ours, "views.choices", "views.actions")
-    ),
+    "views.beginning": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions")),
+    "views.lab_runs": CHOOSING._replace(ours=(*CHOOSING.ours, "views.beginning")),
     "views.share": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.loading")),
     "views.choices": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.asked", "views.share")),
     "views.examples": Room(ours=("engine.workload", *SETTINGS)),

@@ -246,7 +246,9 @@ def test_a_run_that_no_address_names_any_more_is_offered_on_the_playground(page,
         page.reload()
         page.get_by_role("link", name="Playground").click()
         page.get_by_role("button", name=re.compile("^open again: Your prompts.*Hello")).click()
-        expect(page.get_by_text("The run is back as it was saved: 3 finished steps")).to_be_visible()
+        expect(
+            page.get_by_text("The run is back as it was saved: 3 finished steps")
+        ).to_be_visible()
         page.get_by_role("link", name="Compare").click()
         page.get_by_role("combobox", name="Workload").select_option("run")
         page.wait_for_url(re.compile(r"workload=run&.*run=[\w-]{22}"))
