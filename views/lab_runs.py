@@ -37,17 +37,19 @@ def named_run(chosen: Choices, params: Mapping[str, str], *, is_link: bool) -> N
 
 def _saved(chosen: Choices, run_id: str, example: str | None) -> Named:
     """Here already, or opened beside the playground, whose own run stays as it is."""
+    words = Text(chosen.language)
     run = next((run for run in _at_hand(chosen) if _is_known_as(run, run_id)), None)
     if run is not None:
-        return Named(run, run.link)
+        return Named(run, run.link, "" if run.saving is None else run.saving.damage(words))
     try:
-        brought = bring_back(chosen.share.saved, run_id, Text(chosen.language))
+        brought = bring_back(chosen.share.saved, run_id, words)
     except SourceError as error:
         link = {"run": run_id} | ({"example": example} if example in EXAMPLES else {})
         return Named(None, link, error.sentence)
     brought.run.link = {"example": brought.example, "run": run_id}
+    chosen.share.take(brought.run, brought.example, came_from=brought.saved)
     chosen.beside = brought.run
-    return Named(brought.run, brought.run.link)
+    return _saved(chosen, run_id, example)
 
 
 def _of_example(chosen: Choices, example: str) -> Named:

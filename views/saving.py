@@ -65,6 +65,11 @@ class Saving:
         run_id = self.run_id
         return {} if run_id is None else {"example": self._example, "run": run_id}
 
+    def damage(self, text: Text) -> str:
+        """What is wrong with the file that the run came back from; empty where nothing is."""
+        problem = None if self._came_from is None else self._came_from.problem
+        return "" if problem is None else text("saved.in_part", reason=text.said(problem))
+
     def complaint(self, text: Text) -> str | None:
         """Why no more is saved, in one sentence; None while all is well."""
         stopped = self._recording.stopped

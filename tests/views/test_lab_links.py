@@ -30,7 +30,7 @@ def visit_lab(lab, **params):
 
 
 def own_run(app):
-    step_to(begun(app, "Hello"), 3)
+    step_to(begun(app, "Hello"), 7)
     app.query_params.clear()
     return desk(app).run.link
 
@@ -45,7 +45,7 @@ def num_requests(page):
 
 @pytest.mark.parametrize("lab", LABS)
 def test_the_address_of_a_lab_brings_the_run_back_in_another_browser(app, lab):
-    step_to(begun(app, "Hello"), 3)
+    step_to(begun(app, "Hello"), 7)
     link = desk(app).run.link
     for name, value in ASKS[lab].items():
         app.query_params[name] = value
@@ -54,7 +54,7 @@ def test_the_address_of_a_lab_brings_the_run_back_in_another_browser(app, lab):
     st.cache_resource.clear()  # as after a restart of the server
     there, page = visit_lab(lab, **here["address"])
     assert (names(page), num_requests(page), page["complaints"]) == (link, 1, [])
-    assert desk(there).run.trace.num_steps == 4
+    assert desk(there).run.trace.num_steps == 6
 
 
 @pytest.mark.parametrize("lab", LABS)
@@ -70,6 +70,22 @@ def test_where_the_run_of_a_link_is_gone_no_other_takes_its_place(app, lab):
     else:
         assert page is None
         assert TEXT("saved.gone") in [info.value for info in there.info]
+
+
+@pytest.mark.parametrize("is_beside", [False, True])
+def test_a_run_of_which_a_part_is_damaged_says_so_in_a_lab(app, is_beside):
+    link = own_run(app)
+    file = server_limits().runs / f"{link['run']}.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([*lines[:-3], b"xx\n", *lines[-2:]]))
+    there, page = visit_lab("compare", **(ASKS["compare"] if is_beside else link))
+    if is_beside:
+        for name, value in link.items():
+            there.query_params[name] = value
+        page = drawn(there, "compare")
+    said = page["complaints"][0]
+    assert said.startswith("A part of its file is damaged (line ")
+    assert names(page) == link
 
 
 @pytest.mark.parametrize("lab", LABS)
