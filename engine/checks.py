@@ -30,8 +30,8 @@ def whole_number(name: str, value: object, low: int, high: int | None = None) ->
 
 def _span(low: int, high: int | None) -> Sentence:
     if high is None:
-        return Sentence.of("span.up", "from {low} up", low=low)
-    return Sentence.of("span.to", "from {low} to {high}", low=low, high=high)
+        return Sentence.of("span.up", "from {low:,} up", low=low)
+    return Sentence.of("span.to", "from {low:,} to {high:,}", low=low, high=high)
 
 
 def _said_again(value: int) -> str:

@@ -64,13 +64,13 @@ def test_a_refused_setting_is_said_in_three_languages():
     error = raised.value
     assert (error.code, str(error)) == (
         "setting.out_of_range",
-        "num_blocks=1 is out of range: give a whole number from 2 to 4000000",
+        "num_blocks=1 is out of range: give a whole number from 2 to 4,000,000",
     )
     assert Text("en").error(error) == str(error)
     assert Text("ja").error(error) == (
-        "num_blocks=1 は範囲外です。2 から 4000000 までの整数を指定してください"
+        "num_blocks=1 は範囲外です。2 から 4,000,000 までの整数を指定してください"
     )
-    assert Text("zh").error(error) == "num_blocks=1 超出范围：请给出整数，从 2 到 4000000"
+    assert Text("zh").error(error) == "num_blocks=1 超出范围：请给出整数，从 2 到 4,000,000"
 
 
 def test_a_sentence_within_a_sentence_is_said_in_the_same_language():

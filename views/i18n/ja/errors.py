@@ -5,8 +5,8 @@
 
 MESSAGES: dict[str, str] = {
     # Settings
-    "error.span.up": "{low} 以上の",
-    "error.span.to": "{low} から {high} までの",
+    "error.span.up": "{low:,} 以上の",
+    "error.span.to": "{low:,} から {high:,} までの",
     "error.setting.digits": "{most} 桁を超える数",
     "error.setting.not_whole": "{name}={given} は整数ではありません。{low} 以上の整数を指定してください",
     "error.setting.out_of_range": "{name}={given} は範囲外です。{span}整数を指定してください",

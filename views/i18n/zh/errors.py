@@ -5,8 +5,8 @@ The English sentences are the engine's own. None ends in a full stop: they stand
 
 MESSAGES: dict[str, str] = {
     # Settings
-    "error.span.up": "不小于 {low}",
-    "error.span.to": "从 {low} 到 {high}",
+    "error.span.up": "不小于 {low:,}",
+    "error.span.to": "从 {low:,} 到 {high:,}",
     "error.setting.digits": "一个超过 {most} 位的数",
     "error.setting.not_whole": "{name}={given} 不是整数：请给出不小于 {low} 的整数",
     "error.setting.out_of_range": "{name}={given} 超出范围：请给出整数，{span}",
