@@ -97,8 +97,8 @@ def _value(name: str, typed: str, base: EngineConfig, text: Text) -> Any:
         return SWITCH.get(typed, typed)
     number = whole_number(name, typed, text)
     most = max(MAX_BLOCKS, base.num_blocks)
-    if name == "num_blocks" and number > most:
-        raise ConfigError(text("compare.many_blocks", given=number, most=f"{most:,}"))
+    if name == "num_blocks" and not 2 <= number <= most:
+        raise ConfigError(text("compare.num_blocks", given=number, most=most))
     lone = {"max_num_seqs": 1} if name == "max_num_batched_tokens" else {}
     wide = {"max_num_batched_tokens": max(number, 1)} if name == "max_num_seqs" else {}
     free = {"enable_chunked_prefill": True, "kv_groups": None}

@@ -32,6 +32,7 @@ class Material(NamedTuple):
     names: tuple[tuple[int, bytes], ...] = ()  # token id -> what is drawn for it
     right: Setting = Setting()
     num_left_out: int = 0  # requests of a run that have no token to be repeated
+    unended: tuple[str, ...] = ()  # requests of a run that are repeated only as far as they are
 
 
 def _lettered(
@@ -129,9 +130,13 @@ def material_of(trace: Trace, config: EngineConfig) -> Material:
         if answers[id_]
     )
     workload = Workload(name=RUN, requests=requests, config=config, ops=_resets(every))
-    left_out = len(added) - len(requests)
+    state = trace.at(trace.last)
     return Material(
-        workload, tuple(sorted(names.items())), Setting(enable_prefix_caching="off"), left_out
+        workload,
+        tuple(sorted(names.items())),
+        Setting(enable_prefix_caching="off"),
+        len(added) - len(requests),
+        tuple(each.id for each in requests if not state.requests[each.id].is_finished),
     )
 
 

@@ -134,6 +134,7 @@ def test_a_run_that_never_ends_is_no_better_in_anything():
     assert total(page, "computed")[2] == ""
     assert page["finished"][0] == {
         "request": "request0",
+        "is_cut": False,
         "values": ["never", "4"],
         "better": "right",
     }

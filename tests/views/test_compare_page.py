@@ -20,7 +20,8 @@ from views.workloads import MATERIALS, NOTHING, OWN_LETTERS, letters
         ({"block_size": "0"}, "block_size", "block_size=0 is out of range"),
         ({"block_size": ""}, "block_size", "block_size is empty"),
         ({"num_blocks": "1e9"}, "num_blocks", "num_blocks=1e9 is not a whole number"),
-        ({"num_blocks": "5000"}, "num_blocks", "is more than this page runs twice: at most 4,096"),
+        ({"num_blocks": "5000"}, "num_blocks", "num_blocks=5,000 is out of range: this page runs"),
+        ({"num_blocks": "1"}, "num_blocks", "twice, so give a whole number from 2 to 4,096."),
         ({"max_num_seqs": "100"}, "max_num_seqs", "is below max_num_seqs=100"),
         ({"max_num_batched_tokens": "2"}, "max_num_batched_tokens", "is below max_num_seqs=8"),
         ({"policy": "x"}, "policy", "policy=x is not offered: choose from fcfs, priority."),
@@ -157,6 +158,29 @@ def test_the_run_of_the_playground_is_repeated_with_its_tokens(app):
     shown = {r["id"]: [t[1] for t in r["tokens"]][r["prompt"] :] for r in found["requests"]}
     assert shown == {id_: tokens for id_, tokens in outputs.items() if tokens}
     assert found["sides"][0]["run"]["num_steps"] > 0
+    assert found["complaints"] == []
+    assert [row["is_cut"] for row in found["finished"]] == [False, False]
+
+
+def test_a_request_that_had_not_ended_is_not_said_to_end(app):
+    app.query_params["example"] = "own"
+    load(app.run())
+    send(app, "added", prompt("Hello there friend", max_tokens="40"))
+    send(app, "added", prompt("Hello there again", max_tokens="1"))
+    for step in range(4):
+        send(app, "target", {"step": step})
+    app._page_hash = calc_hash("compare")
+    for name, given in {"workload": "run", "right_max_num_seqs": "1"}.items():
+        app.query_params[name] = given
+    found = drawn_by(app)
+    assert [(row["request"], row["is_cut"]) for row in found["finished"]] == [
+        ("r0", True),
+        ("r1", False),
+    ]
+    assert found["complaints"] == [
+        "Not over yet: r0. Such a request is repeated up to the last token that it has by now, and "
+        "is cut there."
+    ]
 
 
 def test_while_the_playground_has_no_token_the_page_says_so(app):

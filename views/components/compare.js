@@ -123,7 +123,7 @@ function totals(memory) {
   box.hidden = data.is_empty;
   const line = box.querySelector(".titles") ?? box.appendChild(el("div", "titles"));
   sync(line, [words.total, words.left, words.right], () => el("span"), say);
-  const rows = [...data.totals, ...data.finished.map((row) => ({ ...row, key: "finish", label: fill(words.finish, row) }))], list = part(box, "rows");
+  const rows = [...data.totals, ...data.finished.map((row) => ({ ...row, key: "finish", label: fill(row.is_cut ? words.finish_cut : words.finish, row) }))], list = part(box, "rows");
   const make = () => { const row = el("div", "sum"); row.append(el("span", "label"), ...SIDES.map(() => { const cell = el("span", "value"); cell.append(el("i"), el("span"), el("span", "sr")); return cell; })); return row; };
   attr(list, "tabindex", rows.length > 14 ? "0" : null); attr(list, "role", "group"); attr(list, "aria-label", words.total);
   sync(list, rows, make, (row, sum) => {

@@ -10,7 +10,7 @@ MESSAGES: dict[str, str] = {
     "compare.letters_step": "Line {line} would arrive in step {given}: at most in step {most}.",
     # Settings and the address
     "compare.unknown": "{name}={given} is not offered: choose from {offered}.",
-    "compare.many_blocks": "num_blocks={given} is more than this page runs twice: at most {most}.",
+    "compare.num_blocks": "num_blocks={given:,} is out of range: this page runs the workload twice, so give a whole number from 2 to {most:,}.",
     "compare.no_workload": "The address asked for workload={given}, which is not there: choose from {offered}.",
     "compare.no_step": "The address asked for at={given}, but places go from 0 to {last}: the first that differs is shown.",
     "compare.run_missing": "The run on the playground has not begun: its model is not there yet. Until then, choose another workload.",
@@ -18,6 +18,7 @@ MESSAGES: dict[str, str] = {
     "compare.left_out.one": "{n} request is left out: it has made no token yet.",
     "compare.left_out.other": "{n} requests are left out: they have made no token yet.",
     # A side
+    "compare.unended": "Not over yet: {names}. Such a request is repeated up to the last token that it has by now, and is cut there.",
     "compare.cut": "Only the first {n} steps are run; it would go on.",
     # Totals
     "compare.no_value": "–",
@@ -50,6 +51,9 @@ MESSAGES: dict[str, str] = {
     "compare.ends": "{request} ends in step {left} on the left, in step {right} on the right.",
     "compare.never_ends_left": "{request} never ends on the left; on the right it ends in step {step}.",
     "compare.never_ends_right": "{request} never ends on the right; on the left it ends in step {step}.",
+    "compare.as_far": "{request}, which is not over, gets the last of its tokens in step {left} on the left, in step {right} on the right.",
+    "compare.never_as_far_left": "{request}, which is not over, never gets the last of its tokens on the left; on the right in step {step}.",
+    "compare.never_as_far_right": "{request}, which is not over, never gets the last of its tokens on the right; on the left in step {step}.",
     "compare.because_left": "Because on the left: {reason}",
     "compare.because_right": "Because on the right: {reason}",
     "compare.no_blocks": "in step {step} it needs {need} blocks, and {free} are free.",
@@ -168,6 +172,7 @@ MESSAGES: dict[str, str] = {
     "compare_word.token": "token {i}, id {id}: {state}",
     "compare_word.many_tokens": "{n} tokens of block {block}: {state}",
     "compare_word.finish": "{request} ends in step",
+    "compare_word.finish_cut": "{request}, not over: last token in step",
     "compare_word.hash_legend": "has a hash",
     "compare_word.now_legend": "K and V of this step",
 }

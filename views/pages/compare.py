@@ -74,13 +74,15 @@ def _payload(choice: Choice, params: Mapping[str, str], text: Text) -> dict[str,
         said.append(wrong or named.complaint)
     if material.num_left_out:
         said.append(text.count("compare.left_out", material.num_left_out))
+    if material.unended:
+        said.append(text("compare.unended", names=text.listed(material.unended)))
     start = start_of(material)
     starts = {LEFT: start, RIGHT: material.right.over(start)}
     halves = (
         half(material, choice.left, starts[LEFT], text),
         half(material, choice.right, starts[RIGHT], text),
     )
-    drawn = shown | compare(*halves, text)
+    drawn = shown | compare(*halves, text, material.unended)
     drawn["is_empty"] = not material.workload.requests
     drawn["address"] = choice.address(starts, OWN_LETTERS, named.link)
     drawn["starts"] = [starts[LEFT]._asdict(), starts[RIGHT]._asdict()]

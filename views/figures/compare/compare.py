@@ -1,6 +1,6 @@
 """Two runs of one workload, step beside step: what the browser needs to move through both by itself."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from engine.trace.entries import RequestState
@@ -31,6 +31,7 @@ WORDS = (
     *(
         "many_tokens",
         "finish",
+        "finish_cut",
         "hash_legend",
         "now_legend",
     ),
@@ -58,8 +59,8 @@ def _look(trace: Trace) -> Look:
 _LOOKS = OnePerTrace(_look)
 
 
-def compare(left: Half, right: Half, text: Text) -> dict[str, Any]:
-    """`places`: what differs, one for each step of the longer run and its end; None: as before."""
+def compare(left: Half, right: Half, text: Text, unended: Collection[str] = ()) -> dict[str, Any]:
+    """`unended`: requests that go on behind the tokens that are repeated here. `places`: what differs, one for each step of the longer run and its end; None: as before."""
     halves = (left, right)
     looks = [None if half.trace is None else _LOOKS.of(half.trace) for half in halves]
     both = [None if look is None else look.frames for look in looks]
@@ -74,8 +75,8 @@ def compare(left: Half, right: Half, text: Text) -> dict[str, Any]:
         "more": _more(halves, text),
         "places": _places(both[0], both[1], halves, text),
         "totals": total_rows(sums[0], sums[1], text),
-        "finished": finish_rows(sums[0], sums[1], text),
-        "reasons": _reasons(halves, sums, text),
+        "finished": finish_rows(sums[0], sums[1], text, unended),
+        "reasons": _reasons(halves, sums, text, unended),
         "legend": [[name, text.named("block_state", name)] for name in BLOCK_STATES],
         "tokens": [[name, text.named("token_state", name)] for name in TOKEN_STATES],
         "status": {name: text.named("status", name) for name in _statuses(both)},
@@ -223,13 +224,13 @@ def _places(
 
 
 def _reasons(
-    halves: Sequence[Half], sums: Sequence[Totals | None], text: Text
+    halves: Sequence[Half], sums: Sequence[Totals | None], text: Text, unended: Collection[str]
 ) -> dict[str, Any] | None:
     """None where only one side has run: there is nothing to compare."""
     (left, right), (ours, theirs) = [half.trace for half in halves], sums
     if left is None or right is None or ours is None or theirs is None:
         return None
-    return difference_lines(told(left, ours), told(right, theirs), text)
+    return difference_lines(told(left, ours, unended), told(right, theirs, unended), text)
 
 
 def _statuses(both: Sequence[Sequence[Frame] | None]) -> set[str]:

@@ -1,6 +1,6 @@
 """Two whole runs in numbers, side by side, and which is better."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from engine.trace import events
@@ -171,7 +171,9 @@ def _is_comparable(key: str, left: Totals, right: Totals) -> bool:
     return key != "waste" or left.block_size != right.block_size
 
 
-def finish_rows(left: Totals | None, right: Totals | None, text: Text) -> list[dict[str, Any]]:
+def finish_rows(
+    left: Totals | None, right: Totals | None, text: Text, unended: Collection[str]
+) -> list[dict[str, Any]]:
     """The step in which each request ends, in order of arrival on the left."""
     ids = dict.fromkeys(id_ for one in (left, right) if one is not None for id_ in one.finished)
     rows = []
@@ -180,6 +182,7 @@ def finish_rows(left: Totals | None, right: Totals | None, text: Text) -> list[d
         rows.append(
             {
                 "request": id_,
+                "is_cut": id_ in unended,
                 "values": [
                     text("compare.no_value")
                     if one is None

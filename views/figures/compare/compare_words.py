@@ -1,6 +1,6 @@
 """What differs between two runs, request by request, in sentences; each with the cause as the traces have it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from engine.questions.miss import why_miss
@@ -25,6 +25,7 @@ class Told(NamedTuple):
     trace: Trace
     totals: Totals
     end: State
+    unended: Collection[str] = ()  # what ends here goes on behind the tokens that are repeated
 
     def request(self, request_id: str) -> RequestState | None:
         return self.end.requests.get(request_id)
@@ -40,8 +41,8 @@ class Line(NamedTuple):
     because: str = ""
 
 
-def told(trace: Trace, totals: Totals) -> Told:
-    return Told(trace, totals, trace.at(trace.last))
+def told(trace: Trace, totals: Totals, unended: Collection[str] = ()) -> Told:
+    return Told(trace, totals, trace.at(trace.last), unended)
 
 
 def difference_lines(left: Told, right: Told, text: Text) -> dict[str, Any]:
@@ -206,16 +207,20 @@ def _computed(one: RequestState, other: RequestState, both: Both, text: Text) ->
     return Line(max(ends[0], ends[1]) + 1, "computed", id_, sentence)
 
 
-def _finish(one: RequestState, other: RequestState, _: Both, text: Text) -> Line | None:
+def _finish(one: RequestState, other: RequestState, both: Both, text: Text) -> Line | None:
     id_, ends = one.request_id, (one.finished_step, other.finished_step)
     if ends[0] == ends[1]:
         return None
+    is_cut = id_ in both[0].unended
     if ends[0] is None or ends[1] is None:
         key = "compare.never_ends_left" if ends[0] is None else "compare.never_ends_right"
+        if is_cut:
+            key = "compare.never_as_far_left" if ends[0] is None else "compare.never_as_far_right"
         step = ends[1] if ends[0] is None else ends[0]
         assert step is not None
         return Line(step + 1, "finish", id_, text(key, request=id_, step=step))
-    sentence = text("compare.ends", request=id_, left=ends[0], right=ends[1])
+    key = "compare.as_far" if is_cut else "compare.ends"
+    sentence = text(key, request=id_, left=ends[0], right=ends[1])
     return Line(min(ends[0], ends[1]) + 1, "finish", id_, sentence)
 
 

@@ -10,13 +10,14 @@ MESSAGES: dict[str, str] = {
     "compare.letters_step": "{line} 行目の到着がステップ {given} になっています。ステップ {most} までにしてください。",
     # Settings and the address
     "compare.unknown": "{name}={given} は選べません。次から選んでください：{offered}。",
-    "compare.many_blocks": "num_blocks={given} は、このページで 2 つ並べて実行するには大きすぎます。上限は {most} です。",
+    "compare.num_blocks": "num_blocks={given:,} は範囲外です。このページはワークロードを 2 回実行するため、2 から {most:,} までの整数を指定してください。",
     "compare.no_workload": "アドレスの workload={given} は存在しません。次から選んでください：{offered}。",
     "compare.no_step": "アドレスは at={given} を指していますが、範囲は 0 から {last} です。最初に違いが出るステップを表示しています。",
     "compare.run_missing": "プレイグラウンドの実行は、モデルの準備がまだのため始まっていません。それまでは別のワークロードを選んでください。",
     "compare.run_empty": "プレイグラウンドの実行では、まだどのリクエストもトークンを生成していないため、繰り返すものがありません。そこで 1 ステップ実行するか、別のワークロードを選んでください。",
     "compare.left_out.other": "まだトークンを生成していない {n} リクエストは除きました。",
     # A side
+    "compare.unended": "まだ終わっていません：{names}。そのようなリクエストは今ある最後のトークンまで繰り返し、そこで切ります。",
     "compare.cut": "実行したのは最初の {n} ステップだけです。実際には続きがあります。",
     # Totals
     "compare.no_value": "–",
@@ -45,6 +46,9 @@ MESSAGES: dict[str, str] = {
     "compare.ends": "{request} の終了は、左ではステップ {left}、右ではステップ {right} です。",
     "compare.never_ends_left": "{request} は、左では終了せず、右ではステップ {step} で終了します。",
     "compare.never_ends_right": "{request} は、右では終了せず、左ではステップ {step} で終了します。",
+    "compare.as_far": "まだ終わっていない {request} が今ある最後のトークンを得るのは、左ではステップ {left}、右ではステップ {right} です。",
+    "compare.never_as_far_left": "まだ終わっていない {request} は、左では今ある最後のトークンに届きません。右ではステップ {step} で届きます。",
+    "compare.never_as_far_right": "まだ終わっていない {request} は、右では今ある最後のトークンに届きません。左ではステップ {step} で届きます。",
     "compare.because_left": "左の理由：{reason}",
     "compare.because_right": "右の理由：{reason}",
     "compare.no_blocks": "ステップ {step} で {need} ブロック必要ですが、空きは {free} です。",
@@ -161,6 +165,7 @@ MESSAGES: dict[str, str] = {
     "compare_word.token": "トークン {i}、id {id}：{state}",
     "compare_word.many_tokens": "ブロック {block} の {n} トークン：{state}",
     "compare_word.finish": "{request} の終了ステップ",
+    "compare_word.finish_cut": "{request}（未完）最後のトークンのステップ",
     "compare_word.hash_legend": "ハッシュあり",
     "compare_word.now_legend": "このステップの K/V",
 }

@@ -10,13 +10,14 @@ MESSAGES: dict[str, str] = {
     "compare.letters_step": "第 {line} 行要在第 {given} 步到达：最晚第 {most} 步。",
     # Settings and the address
     "compare.unknown": "没有 {name}={given} 这一项：请从 {offered} 中选择。",
-    "compare.many_blocks": "num_blocks={given} 太多，本页无法运行两遍：最多 {most}。",
+    "compare.num_blocks": "num_blocks={given:,} 超出范围：本页把工作负载运行两遍，请给出从 2 到 {most:,} 的整数。",
     "compare.no_workload": "地址要求 workload={given}，没有这一项：请从 {offered} 中选择。",
     "compare.no_step": "地址要求 at={given}，但位置从 0 到 {last}：现在显示第一处不同。",
     "compare.run_missing": "演练场的运行还没有开始：模型尚未就绪。在那之前，请选别的负载。",
     "compare.run_empty": "演练场的运行里还没有请求生成过 token，没有可重复的。请在那里运行一步，或选别的负载。",
     "compare.left_out.other": "略去 {n} 个请求：它们还没有生成过 token。",
     # A side
+    "compare.unended": "尚未结束：{names}。这样的请求只重复到它目前的最后一个 token，并在那里截断。",
     "compare.cut": "只运行前 {n} 步；本来还会继续。",
     # Totals
     "compare.no_value": "–",
@@ -45,6 +46,9 @@ MESSAGES: dict[str, str] = {
     "compare.ends": "{request} 在左边第 {left} 步结束，在右边第 {right} 步结束。",
     "compare.never_ends_left": "{request} 在左边始终没有结束；在右边于第 {step} 步结束。",
     "compare.never_ends_right": "{request} 在右边始终没有结束；在左边于第 {step} 步结束。",
+    "compare.as_far": "尚未结束的 {request} 得到目前最后一个 token：左边在第 {left} 步，右边在第 {right} 步。",
+    "compare.never_as_far_left": "尚未结束的 {request} 在左边始终得不到目前的最后一个 token；右边在第 {step} 步得到。",
+    "compare.never_as_far_right": "尚未结束的 {request} 在右边始终得不到目前的最后一个 token；左边在第 {step} 步得到。",
     "compare.because_left": "左边的原因：{reason}",
     "compare.because_right": "右边的原因：{reason}",
     "compare.no_blocks": "第 {step} 步它需要 {need} 个块，空闲的有 {free} 个。",
@@ -161,6 +165,7 @@ MESSAGES: dict[str, str] = {
     "compare_word.token": "token {i}，id {id}：{state}",
     "compare_word.many_tokens": "块 {block} 的 {n} 个 token：{state}",
     "compare_word.finish": "{request} 的结束步",
+    "compare_word.finish_cut": "{request}（未结束）最后一个 token 所在步",
     "compare_word.hash_legend": "有哈希",
     "compare_word.now_legend": "本步的 K 和 V",
 }
