@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.errors import ConfigError
 from views.choices import LENSES, Choices, Pursuit
-from views.drafts import Draft, remarks
+from views.drafts import Draft, remarks, told_longer
 from views.figures.block.kv import Place
 from views.figures.compare.compare_inputs import Choice
 from views.figures.moment import num_finished_steps
@@ -141,7 +141,10 @@ def _add(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     begun = _with_engine(begun, words)
     server_limits().check_prompt(draft.text, words)
     sampling = draft.sampling(words)
-    request_id = begun.add(draft, sampling)
+    try:
+        request_id = begun.add(draft, sampling)
+    except ConfigError as error:
+        raise told_longer(draft, error, words) from error
     chosen.clear_draft()
     chosen.cursor = begun.trace.last
     added = words("notice.added", request=request_id)

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from engine.config import SamplingParams
-from engine.errors import ConfigError
+from engine.errors import ConfigError, Sentence
 from engine.sources.prompt import Prompt
 from views.examples import DEFAULT_MAX_TOKENS
 from views.text import Text, quoted
 
+NUMBERS = ("max_tokens", "temperature", "seed")
 MAX_DIGITS = 20  # whoever types more of them means no number that a setting can be
 
 
@@ -37,12 +38,26 @@ class Draft(NamedTuple):
         )
 
     def sampling(self, text: Text) -> SamplingParams:
-        """ConfigError with a sentence for everything that is no number or out of range."""
-        return SamplingParams(
-            max_tokens=whole_number("max_tokens", self.max_tokens, text),
-            temperature=any_number("temperature", self.temperature, text),
-            seed=whole_number("seed", self.seed, text),
-        )
+        """ConfigError with a sentence for each field that is no number or out of range."""
+        wrong = list(self.problems(text).values())
+        if wrong:
+            stop = text("list.stop") if len(wrong) > 1 else ""
+            raise ConfigError(text.told(f"{sentence}{stop}" for sentence in wrong))
+        return SamplingParams(**{name: self._number(name, text) for name in NUMBERS})
+
+    def problems(self, text: Text) -> dict[str, str]:
+        """Field -> what is wrong with its number; nothing for those that are right."""
+        wrong = {}
+        for name in NUMBERS:
+            try:
+                SamplingParams(**{name: self._number(name, text)})
+            except ConfigError as error:
+                wrong[name] = text.error(error)
+        return wrong
+
+    def _number(self, name: str, text: Text) -> Any:
+        read = any_number if name == "temperature" else whole_number
+        return read(name, getattr(self, name), text)
 
     def prompt(self, text: Text) -> Prompt:
         return Prompt(self.text, self.mode, self.sampling(text), self.allow_special)
@@ -73,6 +88,18 @@ def numbers_of(settings: Mapping[str, Any], text: Text) -> dict[str, Any]:
         name: whole_number(name, given, text) if isinstance(given, str) else given
         for name, given in settings.items()
     }
+
+
+def told_longer(draft: Draft, error: ConfigError, text: Text) -> ConfigError:
+    """Where a prompt is longer than the model takes, with what can be done about it here."""
+    given = error.sentence.values if isinstance(error.sentence, Sentence) else {}
+    if given.keys() != {"tokens", "limit", "most"}:
+        return error
+    values = {name: int(str(value)) for name, value in given.items()}
+    fits = len(draft.text) * values["most"] // values["tokens"] // 100 * 100
+    return ConfigError(
+        text("prompt.too_long", most=max(fits, 1), **{k: values[k] for k in ("tokens", "limit")})
+    )
 
 
 def remarks(draft: Draft, sampling: SamplingParams, num_tokens: int, text: Text) -> list[str]:

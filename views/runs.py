@@ -13,7 +13,7 @@ from engine.sources.source import LiveRun
 from engine.trace.events import INPUT_EVENTS, BlocksTaken
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
-from views.drafts import Branch, Draft, numbers_of
+from views.drafts import Branch, Draft, numbers_of, told_longer
 from views.examples import Example
 from views.figures.moment import num_finished_steps
 from views.figures.time.until import BRANCHED, DONE, RETURNED, Until, find_next
@@ -198,7 +198,7 @@ class Run:
         try:
             self.live.check_prompt(num_tokens, draft.sampling(text).max_tokens)
         except ConfigError as error:
-            return text.error(error)
+            return text.error(told_longer(draft, error, text))
         return ""
 
     @property

@@ -127,13 +127,42 @@ def test_the_counter_warns_of_what_would_be_refused(app):
     send(app, "draft", prompt(max_tokens="900"))
     assert "the pool has 63" in payload(app, "prompt")["warning"]
     send(app, "draft", prompt(max_tokens=""))
-    assert payload(app, "prompt")["warning"].startswith("max_tokens is empty: give a whole number")
+    form = payload(app, "prompt")
+    assert form["problems"]["max_tokens"].startswith("max_tokens is empty: give a whole number")
+    assert form["warning"] == "", "it is said at the field"
     send(app, "draft", prompt())
     assert payload(app, "prompt")["warning"] == ""
     send(app, "draft", prompt("x" * 100_000))
     form = payload(app, "prompt")
     assert form["count"].startswith("The prompt has 100,000 bytes, and this server takes 65,536")
     assert form["error"]
+
+
+def test_each_wrong_number_of_a_prompt_is_said_at_its_field_and_all_of_them_when_it_is_added(app):
+    open_own(app)
+    wrong = prompt("Hi", max_tokens="0", temperature="-1", seed="x")
+    send(app, "draft", wrong)
+    problems = payload(app, "prompt")["problems"]
+    assert list(problems) == ["max_tokens", "temperature", "seed"]
+    assert problems["max_tokens"].startswith("max_tokens=0 is out of range")
+    assert problems["temperature"] == "temperature=-1.0 is negative: 0 is greedy, 1 is neutral"
+    assert problems["seed"].startswith("seed=x is not a whole number")
+    send(app, "added", wrong)
+    assert all(f"{sentence}." in notice(app, "error") for sentence in problems.values())
+    send(app, "draft", prompt("Hi"))
+    assert payload(app, "prompt")["problems"] == {}
+
+
+def test_a_prompt_that_is_longer_than_the_model_takes_is_told_how_far_to_shorten_it(app):
+    open_own(app)
+    long = prompt("x" * 50_000, mode="raw")
+    send(app, "added", long)
+    assert notice(app, "error") == (
+        "The prompt has 50,000 tokens, and the model takes 2,048 together with the answer "
+        "(max_model_len, which is fixed here): shorten it to about 2,000 characters."
+    )
+    send(app, "draft", prompt("x" * 2_100, mode="raw"))
+    assert "shorten it to about 2,000 characters" in payload(app, "prompt")["warning"]
 
 
 def test_a_refusal_says_where_max_model_len_caps_the_count(app):

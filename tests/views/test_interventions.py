@@ -138,7 +138,7 @@ def test_without_prefix_caching_the_reset_says_why_it_is_off(app):
 
 def test_a_run_that_is_stuck_offers_to_abort_its_head_and_goes_on_after(app):
     stuck(app)
-    assert "nothing can run any more: r0" in notice(app, "stuck")
+    assert "Nothing can run any more: r0" in notice(app, "stuck")
     way_out = shown_notice(app, "stuck")["way_out"]
     assert (way_out["word"], way_out["what"], way_out["sent"]) == ("Abort r0", "aborted", "r0")
     assert not payload(app, "transport")["can_go_on"], "so that play stops"

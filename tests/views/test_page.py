@@ -182,7 +182,7 @@ def test_what_can_never_fit_may_wait_for_ever_and_the_page_says_so(app):
     app.button(key="apply").click().run()
     send(app, "added", prompt("x" * 40))
     send(app, "target", {"step": 20, "plus": 0, "sequence": 1})
-    assert "nothing can run any more" in notice(app, "stuck")
+    assert "Nothing can run any more" in notice(app, "stuck")
     assert not payload(app, "transport")["can_go_on"]
 
 

@@ -36,7 +36,7 @@ function build(root, data) {
   max_tokens.value = draft.max_tokens; temperature.value = draft.temperature; seed.value = draft.seed;
   const modes = el("div", "modes"), numbers = el("div", "numbers"), bottom = el("div", "bottom");
   attr(modes, "role", "radiogroup"); modes.append(option(chat, "mode"), option(raw, "mode"), el("span", "quiet"));
-  numbers.append(option(max_tokens, "number"), option(temperature, "number"), option(seed, "number"));
+  numbers.append(option(max_tokens, "number"), option(temperature, "number"), option(seed, "number"), el("div", "problems"));
   const label = el("label", "area"); label.append(el("span", "sr"), area);
   bottom.append(numbers, el("span", "hint"), here, add);
   root.append(label, modes, option(special, "special"), part(root, "count"), part(root, "warning"), part(root, "pieces"), part(root, "legend-bytes"), bottom, part(root, "where"));
@@ -60,6 +60,12 @@ function show(root, data) {
   attr(count, "aria-live", "polite");
   say(part(root, "legend-bytes"), data.legend_bytes ?? ""); say(part(root, "where"), data.where ?? "");
   offer(drafts.get(root).fields.here, data.here);
+  const wrong = data.problems ?? {}, { fields } = drafts.get(root);
+  for (const name of ["max_tokens", "temperature", "seed"]) {
+    attr(fields[name], "aria-invalid", wrong[name] ? "true" : null); attr(fields[name], "aria-describedby", wrong[name] ? `wrong-${name}` : null);
+  }
+  const problems = root.querySelector(".problems"); attr(problems, "aria-live", "polite");
+  sync(problems, Object.entries(wrong), () => el("p"), (node, [name, sentence]) => { node.id = `wrong-${name}`; say(node, sentence); });
   const warning = part(root, "warning"); say(warning, data.warning ?? ""); attr(warning, "aria-live", "polite");
   const pieces = part(root, "pieces");
   sync(pieces, data.pieces, () => el("span", "token"), (node, piece, i) => {

@@ -23,7 +23,7 @@ def notices() -> None:
     if run is not None:
         reason = run.stuck_reason
         if reason and session.choices().cursor == run.trace.last:
-            found["stuck"] = reason
+            found["stuck"] = text.sentence(text.said(reason))
         found |= _saved(run)
         if text.said(found.get("note", "")) == found.get("at_rest"):
             del found["note"]  # once is enough

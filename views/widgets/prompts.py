@@ -20,6 +20,7 @@ def prompts(run: Run | None) -> None:
     payload = prompt_form(text) | {
         "draft": chosen.draft._asdict(),
         "cleared": chosen.num_cleared,
+        "problems": chosen.draft.problems(text),
         "can_add": run is not None and run.live is not None,
     }
     payload |= _tokens(run, chosen.draft, text)
@@ -54,7 +55,8 @@ def _tokens(run: Run | None, draft: Draft, text: Text) -> dict[str, Any]:
         return {"count": text.error(error), "error": True}
     if tokenized is None:
         return {}
-    warning = run.why_refused(draft, len(tokenized.token_ids), text)
+    is_wrong = bool(draft.problems(text))  # said at the field
+    warning = "" if is_wrong else run.why_refused(draft, len(tokenized.token_ids), text)
     return {"warning": warning} | prompt_tokens(
         tokenized.token_ids,
         tokenized.token_bytes,
