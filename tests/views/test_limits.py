@@ -11,6 +11,7 @@ from tests.source_tree import ROOT
 from tests.views.page import notice, open_own, payload
 from views.limits import VARIABLES, Limits, Sessions, read_limits, server_limits
 from views.text import Text
+from views.theme import PAGE_STYLE
 
 WORDS = Text()
 
@@ -231,3 +232,15 @@ def test_a_crowd_at_the_door_is_counted_right():
     for visitor in crowd:
         visitor.join()
     assert len(entered) == 7
+
+
+def test_a_full_server_says_so_in_the_page_s_own_style_and_that_one_has_to_load_it_again(
+    app, monkeypatch
+):
+    sentence = WORDS.count("limit.sessions", 100)
+    monkeypatch.setattr("views.session.no_room", lambda: sentence)
+    app.run()
+    assert [info.value for info in app.info] == [sentence]
+    assert "Load this page again in a minute" in sentence
+    assert PAGE_STYLE in [html.proto.body for html in app.get("html")]
+    assert payload(app, "transport") is None
