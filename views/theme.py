@@ -115,6 +115,12 @@ PAGE_STYLE = """<style>
 :root[data-large] .st-key-page_head [data-testid="stCaptionContainer"] { display: none; }
 :root[data-large] .st-key-stage { grid-template-columns: minmax(0, 11fr) minmax(0, 18.5fr) minmax(0, 13fr); }
 [data-testid="stBottomBlockContainer"] { padding-top: 0.25rem; padding-bottom: 0.75rem; }
+/* A phone has the screen for the stage: the name is in the tab, all examples stand in one line. */
+@media (max-width: 640px) {
+  .st-key-page_head:has(.st-key-panel) [data-testid="stCaptionContainer"] { display: none; } .st-key-page_head:has(.st-key-panel) > :has(h2) { position: absolute; clip-path: inset(50%); }
+  .st-key-page_head [data-testid="stButtonGroup"] button { padding: 0.2rem 0.42rem; } .st-key-page_head [data-testid="stButtonGroup"] button * { font-size: 12.5px; letter-spacing: -0.01em; }
+  [data-testid="stBottomBlockContainer"] { padding-bottom: 0.3rem; } [data-testid="stBottomBlockContainer"] [data-testid="stVerticalBlock"], [data-testid="stBottomBlockContainer"] [data-testid="stHorizontalBlock"] { gap: 0.2rem; }
+}
 [data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"] { gap: 0.7rem; }
 </style>"""
 
