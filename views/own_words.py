@@ -28,6 +28,13 @@ def scene(study: Study, text: Text) -> str:
     return words.plain(key, study.loaded.values(study.traces)) if key in words.texts else ""
 
 
+def scene_on_stage(study: Study, text: Text) -> str:
+    """The same as the stage is headed by it: marked where it is that of later versions."""
+    name = scene(study, text)
+    is_later = any(study.scenario in b.later.values() for b in study.loaded.lesson.badges)
+    return text("learn.scene_later", scene=name) if name and is_later else name
+
+
 def over_later(study: Study, text: Text) -> str:
     """What stands over a text, which speaks of 0.17.1, beside a run of later versions."""
     on = [b for b in study.loaded.lesson.badges if study.scenario in b.later.values()]

@@ -5,6 +5,7 @@ from streamlit.util import calc_hash
 
 from lessons.library import load_lesson
 from tests.views.page import payload
+from views.own_words import scene_on_stage
 from views.study import Study
 from views.text import Text
 from views.widgets.lesson import lesson_payload
@@ -57,6 +58,7 @@ def test_a_later_version_on_the_stage_is_said_over_a_text_about_0_17_1():
     study = reading("14", "tails")
     assert lesson_payload(study, TEXT)["written"] == ""
     study.variants = {"partial_tails"}
+    assert scene_on_stage(study, TEXT) == "Three, 7 blocks, tails first (later than 0.17.1)"
     assert lesson_payload(study, TEXT)["written"] == (
         "The stage shows what later versions do (vllm#42656): Three, 7 blocks, tails first. "
         "The text speaks of 0.17.1."

@@ -50,6 +50,7 @@ MESSAGES: dict[str, str] = {
     "learn.shows_later": "The stage shows what later versions do ({change}): {scene}. The text speaks of 0.17.1.",
     "learn.own_ends": "Your changed run belongs to the text before. This text has a scenario of its own, “{scene}”, which stands here as recorded.",
     "learn.not_number": "“{given}” is not a number: write it in digits, such as 48 or 33.0",
+    "learn.scene_later": "{scene} (later than 0.17.1)",
     "learn.stage_of": "{title}: {scene}",
     "learn.later_on": "Show what it does since then",
     "learn.later_off": "Back to 0.17.1",

@@ -22,7 +22,7 @@ from views.figures.time.address import address
 from views.figures.time.address import chosen as address_of_choice
 from views.figures.time.narration import narration
 from views.figures.time.transport import transport
-from views.own_words import scene
+from views.own_words import scene_on_stage
 from views.pages.frame import framed
 from views.runs import Run
 from views.text import Text
@@ -163,7 +163,7 @@ def _pool(run: Run, moment: Moment, text: Text) -> None:
     study = session.choices().study
     counts = study is None or not study.is_open
     payload = pool(moment, text, reset=reset, counts=counts)
-    if study is not None and (name := scene(study, text)):
+    if study is not None and (name := scene_on_stage(study, text)):
         payload["title"] = text("learn.stage_of", title=payload["title"], scene=name)
     linked("pool", payload, moment, "reset")
     shown = queue(moment, text, lit=_lit_blocks(moment), tells_next=not _is_examined())
@@ -200,7 +200,7 @@ def _time(run: Run, text: Text, parts: Parts) -> None:
         num_interventions=run.num_interventions,
         run_id=run.run_id,
     )
-    payload["sequence"] = chosen.sequence
+    payload["sequence"], payload["on_the_way"] = chosen.sequence, chosen.pursuit is not None
     if chosen.study is not None and chosen.study.motion is not None:
         number, to = chosen.study.motion
         payload["motion"] = {"number": number, "to": run.trace.position(to)}
