@@ -209,12 +209,16 @@ def test_a_long_way_goes_share_by_share_and_can_be_stopped(app, monkeypatch):
     form = payload(app, "until")
     assert form["running"] == "until all are done"
     assert form["where"] == "step 2"
+    assert payload(app, "transport")["on_the_way"], (
+        "so that no picture of it is a place to come back to"
+    )
     share = form["share"]
     send(app, "pursued", share)
     assert payload(app, "until")["share"] == share + 1
     assert payload(app, "transport")["step"] == 5
     send(app, "stopped", True)
     assert payload(app, "until")["running"] is None
+    assert not payload(app, "transport")["on_the_way"]
     send(app, "pursued", share + 1)
     assert payload(app, "transport")["step"] == 5, "what was stopped does not go on"
 

@@ -258,7 +258,7 @@ const SOURCES = ["example", "run", "lesson", "chunk", "done", "file", "level", "
 const names = (address) => Object.fromEntries(SOURCES.filter((name) => address[name] !== undefined).map((name) => [name, address[name]]));
 function address(player, wanted) {
   if (player.underWay !== null) return; // not there yet
-  const url = new URL(location.href);
+  const url = new URL(location.href), carried = player.carried; player.carried = player.data.on_the_way; // by "run until": nobody chose where
   for (const name of [...SOURCES, "step", "sub", "block", "hash", "request", "token", "lens"]) {
     if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
   }
@@ -266,7 +266,7 @@ function address(player, wanted) {
   if (url.href === location.href) return;
   const now = performance.now(); player.since ??= now;
   const moved = ["step", "sub"].some((name) => url.searchParams.get(name) !== new URL(location.href).searchParams.get(name));
-  const rested = moved && history.state?.moment && !player.playing && !player.returning && (player.left ?? now) - player.since > REST_MS; // a slow answer is no rest
+  const rested = moved && history.state?.moment && !player.playing && !carried && !player.returning && (player.left ?? now) - player.since > REST_MS; // a slow answer is no rest
   const state = { ...history.state, moment: wanted.step === undefined ? null : [names(wanted), wanted.step, wanted.sub] };
   history[rested ? "pushState" : "replaceState"](state, "", url);
   if (moved) { player.since = now; player.left = null; }
