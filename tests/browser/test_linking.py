@@ -186,7 +186,7 @@ def test_in_the_largest_pool_the_few_blocks_in_use_are_seen_and_found(page, base
     page.wait_for_url(re.compile(r"block=1\b"))
     for _ in range(3):  # each around the chosen block
         holder.get_by_role("button", name="Zoom in").click()
-    expect(pool).to_contain_text("A cell is one block.")
+    expect(pool).to_contain_text("A cell is one block. 64 consecutive blocks make a square")
     expect(holder).to_have_attribute("data-zoomed", "true")
     before = picture.evaluate(IN_USE)
     box = picture.bounding_box()

@@ -34,7 +34,7 @@ function cells(holder, data) {
 // A large pool is one picture: an image with a pixel per block, scaled to the view, and on it, where
 // cells are large enough, numbers. The view (zoom, and what lies at its corner) outlives every step.
 // A very large one lies in tiles of consecutive blocks; where blocks are too small to be seen, a tile is one cell.
-const MAX_CELL = 56, TEXT_CELL = 18, LEAST_CELL = 3, SIDE = 8, MOST_PLAIN = 4096, MINI = 76, NAMES_OF = ["null", "unused", "free", "remembered", "used", "shared"];
+const MAX_CELL = 56, TEXT_CELL = 18, LINED_CELL = 22, LEAST_CELL = 3, SIDE = 8, MOST_PLAIN = 4096, MINI = 76, NAMES_OF = ["null", "unused", "free", "remembered", "used", "shared"];
 
 function canvas(root, holder, data) {
   const view = views.get(root) ?? Object.assign(newView(root, holder), kept("pool", () => ({}))), n = data.num_blocks;
@@ -198,7 +198,7 @@ function paint(view) {
   context.setTransform(scale, 0, 0, scale, 0, 0); context.clearRect(0, 0, width, height); context.imageSmoothingEnabled = false;
   const far = isFar(view, cell);
   if (far) tiles(context, view, colours, cell); else context.drawImage(imageOf(view, colours), -view.x, -view.y, columns * cell, rows * cell);
-  say(part(view.holder.parentElement, "level"), far ? fill(data.words.far, { n: view.area }) : data.words.near);
+  say(part(view.holder.parentElement, "level"), far ? fill(data.words.far, { n: view.area }) : data.words.near + (view.side > 1 ? fill(data.words.tiled, { n: view.area, side: view.side }) : "") + (cell < LINED_CELL ? "" : data.words.lined));
   const first = Math.max(0, Math.floor(view.y / cell)), last = Math.min(rows - 1, Math.floor((view.y + height) / cell)), left = Math.max(0, Math.floor(view.x / cell)), right = Math.min(columns - 1, Math.floor((view.x + width) / cell));
   if (cell >= 6) lines(context, view, colours, { cell, width, height, first, last, left, right });
   if (cell >= TEXT_CELL) for (let row = first; row <= last; row++) for (let column = left; column <= right; column++) {
@@ -294,7 +294,7 @@ function numbers(context, view, { css }, i, cell) {
   context.fillStyle = css[`${state}-ink`]; context.textAlign = "center"; context.textBaseline = "middle";
   if (size >= 6.5) { context.font = `600 ${size}px ${font}`; context.fillText(id, x + cell / 2, y + cell * (isShared ? .62 : .48)); }
   if (isShared) { context.font = `600 ${Math.min(10, cell * .36)}px ${font}`; context.fillText(`×${ref}`, x + cell / 2, y + cell * .26); }
-  if (!hash || cell < 22) return;
+  if (!hash || cell < LINED_CELL) return;
   context.strokeStyle = css[`${state}-ink`]; context.lineWidth = 2; context.setLineDash(hash === 1 ? [3, 3] : []); context.beginPath();
   context.moveTo(x + cell * .18, y + cell - 4); context.lineTo(x + cell * .82, y + cell - 4); context.stroke();
 }

@@ -93,6 +93,8 @@ MESSAGES: dict[str, str] = {
     "life.still_held.other": "{n} requests still hold it.",
     "life.remembered": "It is free, and what it holds can still be hit.",
     "life.free": "It is free.",
+    "pool_word.tiled": " {n} consecutive blocks make a square, {side} in a row.",
+    "pool_word.lined": " A line at its foot: it has a hash; dashed: K and V not computed yet.",
     "transport.begin": "→ goes on, ? shows the keys",
     "transport.begin_hint": "The run opens where its first blocks are handed out",
     # Its K and V

@@ -20,6 +20,8 @@ WORDS = (
     "tile",
     "far",
     "near",
+    "tiled",
+    "lined",
 )
 MAX_REF = 63  # what six bits can say: more is drawn as 63+
 UNWRITTEN, VALID = 1 << 6, 2 << 6  # a hash whose K and V are not computed yet, or are

@@ -88,6 +88,8 @@ MESSAGES: dict[str, str] = {
     "life.still_held.other": "まだ {n} リクエストが保持しています。",
     "life.remembered": "空きになりましたが、内容にはまだヒットできます。",
     "life.free": "空きになりました。",
+    "pool_word.tiled": "連続する {n} ブロックが正方形 1 つで、1 行に {side} 個並びます。",
+    "pool_word.lined": "下端の線はハッシュあり、破線は K/V が未計算です。",
     "transport.begin": "→ で進む、? でキー一覧",
     "transport.begin_hint": "最初のブロックが渡されるところから始まります",
     # Its K and V

@@ -88,6 +88,8 @@ MESSAGES: dict[str, str] = {
     "life.still_held.other": "仍有 {n} 个请求占用它。",
     "life.remembered": "它空闲，内容仍可命中。",
     "life.free": "它空闲。",
+    "pool_word.tiled": "连续 {n} 个块组成一个方格，每行 {side} 个。",
+    "pool_word.lined": "底部的线：有哈希；虚线：K 和 V 尚未计算。",
     "transport.begin": "→ 继续，? 显示按键",
     "transport.begin_hint": "从最先分出块的那一刻开始",
     # Its K and V
