@@ -71,7 +71,7 @@ def _payload(choice: Choice, params: Mapping[str, str], text: Text) -> dict[str,
         "title": text("compare.page"),
     }
     if choice.workload == RUN:
-        said.append(wrong or named.complaint)
+        said += dict.fromkeys((wrong, named.complaint))
     if material.num_left_out:
         said.append(text.count("compare.left_out", material.num_left_out))
     if material.unended:
