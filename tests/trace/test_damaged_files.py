@@ -220,9 +220,7 @@ def test_a_file_longer_than_allowed_is_read_up_to_there(tmp_path: Path) -> None:
         assert kept(loaded) == LONE[:2]
         assert f"unpacks to more than {limit} B, which" in (loaded.problem or "")
     (tmp_path / "long.jsonl").write_bytes(text)
-    assert "are allowed" in (
-        read_trace(tmp_path / "long.jsonl", max_bytes=limit).problem or ""
-    )
+    assert "are allowed" in (read_trace(tmp_path / "long.jsonl", max_bytes=limit).problem or "")
 
 
 def test_two_gzip_members_are_one_file() -> None:
