@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from engine.trace.events import Event, StepEnded
+from engine.trace.events import Event, PrefixLookedUp, RequestScheduled, StepEnded
 from engine.trace.per_trace import PerTrace
 from engine.trace.step_index import StepIndex
 from engine.trace.trace import Trace
+from lessons.errors import FactError
 
 E = TypeVar("E", bound=Event)
 
@@ -57,3 +58,29 @@ def events_of(
             continue
         if request is None or getattr(event, "request_id", None) == request:
             yield happening, event
+
+
+def nth_lookup(trace: Trace, request: str, nth: int) -> tuple[Happening, PrefixLookedUp]:
+    """1 is the first; FactError where there are fewer."""
+    found = list(events_of(trace, PrefixLookedUp, request))
+    if nth > len(found):
+        raise FactError.of(
+            "fact.few_lookups",
+            "{request} is looked up {n} times, and lookup {nth} is asked for",
+            request=request,
+            n=len(found),
+            nth=nth,
+        )
+    return found[nth - 1]
+
+
+def scheduled(trace: Trace, request: str, step: int) -> RequestScheduled:
+    """What the step schedules of the request; FactError where it does not."""
+    for _, event in events_of(trace, RequestScheduled, request, step):
+        return event
+    raise FactError.of(
+        "fact.not_scheduled",
+        "{request} is not scheduled in step {step}",
+        request=request,
+        step=step,
+    )

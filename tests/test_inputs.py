@@ -55,7 +55,7 @@ def test_a_huge_temperature_and_a_huge_max_tokens_are_taken_as_they_are() -> Non
     ("options", "says"),
     [
         ({"block_size": 0}, "block_size=0"),
-        ({"block_size": 10**30}, "from 1 to 2147483647"),
+        ({"block_size": 10**30}, "from 1 to 2,147,483,647"),
         ({"max_num_batched_tokens": 10**320}, "a number of over 40 digits"),
         ({"long_prefill_token_threshold": 10**5000}, "a number of over 40 digits"),
         ({"block_size": 4.0}, "block_size=4.0"),

@@ -70,7 +70,7 @@ def test_a_small_file_that_unfolds_to_a_large_one_is_read_up_to_the_limit():
     source = open_recorded(content, max_bytes=20_000)
     assert source.trace.events_from(0) == LONE
     assert source.problem is not None
-    assert "longer than the 20000 bytes" in source.problem
+    assert "unpacks to more than 20,000 B" in source.problem
 
 
 def test_settings_that_this_engine_does_not_know_are_told():

@@ -8,7 +8,7 @@ from engine.trace.events import BlocksTouched, CacheReset, PrefixLookedUp, StepE
 from engine.trace.trace import Trace
 from lessons.errors import FactError
 from lessons.facts.tables import request_at, state_at
-from lessons.happenings import events_of
+from lessons.happenings import events_of, nth_lookup
 
 NUM_DISPLAYED_REQUESTS = 1000  # vLLM 0.17.1: the hit rate on display is of the latest 1000
 
@@ -25,25 +25,12 @@ def cached_tokens(trace: Trace, *, request: str) -> int:
 
 def hit_tokens(trace: Trace, *, request: str, nth: int = 1) -> int:
     """What the request's nth (1 = first) lookup found, whether it was then admitted or not."""
-    return _lookup(trace, request, nth).num_hit_tokens
+    return nth_lookup(trace, request, nth)[1].num_hit_tokens
 
 
 def stop_reason(trace: Trace, *, request: str, nth: int = 1) -> str:
     """Why the nth lookup ended: miss, end, cap, groups, eagle or skipped."""
-    return _lookup(trace, request, nth).stop_reason
-
-
-def _lookup(trace: Trace, request: str, nth: int) -> PrefixLookedUp:
-    found = [event for _, event in events_of(trace, PrefixLookedUp, request)]
-    if nth > len(found):
-        raise FactError.of(
-            "fact.few_lookups",
-            "{request} is looked up {n} times, and lookup {nth} is asked for",
-            request=request,
-            n=len(found),
-            nth=nth,
-        )
-    return found[nth - 1]
+    return nth_lookup(trace, request, nth)[1].stop_reason
 
 
 def num_lookups(trace: Trace, *, request: str) -> int:

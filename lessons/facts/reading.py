@@ -5,11 +5,9 @@ from typing import cast
 
 from engine.core.block_pool import BlockPool
 from engine.questions.lookup import AskedCache
-from engine.trace.events import PrefixLookedUp, RequestScheduled
 from engine.trace.trace import Trace
-from lessons.errors import FactError
 from lessons.facts.tables import cdiv, state_at, table_at
-from lessons.happenings import events_of
+from lessons.happenings import nth_lookup, scheduled
 
 
 class _CountingPool:
@@ -26,16 +24,8 @@ class _CountingPool:
 def num_hashes_asked_for(trace: Trace, *, request: str, nth: int = 1) -> int:
     """How many hashes the request's nth (1 = first) lookup asked the cache for: the engine's own
     find_longest_cache_hit is run once more on the moment before, and its questions are counted."""
-    found = [happening for happening, _ in events_of(trace, PrefixLookedUp, request)]
-    if nth > len(found):
-        raise FactError.of(
-            "fact.few_lookups",
-            "{request} is looked up {n} times, and lookup {nth} is asked for",
-            request=request,
-            n=len(found),
-            nth=nth,
-        )
-    before = trace.at(trace.cursor_at(found[nth - 1].position - 1))
+    happening, _ = nth_lookup(trace, request, nth)
+    before = trace.at(trace.cursor_at(happening.position - 1))
     asked = AskedCache(before)
     counting = _CountingPool(asked.coordinator.pool)
     asked.coordinator.pool = cast(BlockPool, counting)
@@ -47,14 +37,8 @@ def num_hashes_asked_for(trace: Trace, *, request: str, nth: int = 1) -> int:
 def blocks_read(trace: Trace, *, request: str, step: int) -> tuple[int, ...]:
     """The blocks from which full attention reads for the request in a step, in logical order: those
     of its own table, up to the last token that it computes."""
-    for _, event in events_of(trace, RequestScheduled, request, step):
-        at = f"after_schedule of step {step}"
-        num_tokens = event.num_computed_tokens + event.num_scheduled_tokens
-        table = table_at(trace, request, at=at, group=0)
-        return tuple(table[: cdiv(num_tokens, state_at(trace, at).block_size)])
-    raise FactError.of(
-        "fact.not_scheduled",
-        "{request} is not scheduled in step {step}",
-        request=request,
-        step=step,
-    )
+    event = scheduled(trace, request, step)
+    at = f"after_schedule of step {step}"
+    num_tokens = event.num_computed_tokens + event.num_scheduled_tokens
+    table = table_at(trace, request, at=at, group=0)
+    return tuple(table[: cdiv(num_tokens, state_at(trace, at).block_size)])

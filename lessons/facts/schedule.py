@@ -10,7 +10,7 @@ from engine.trace.events import (
 from engine.trace.trace import Trace
 from lessons.errors import FactError
 from lessons.facts.tables import state_at
-from lessons.happenings import events_of
+from lessons.happenings import events_of, scheduled
 
 
 def scheduled_tokens(trace: Trace, *, request: str, step: int) -> int:
@@ -21,14 +21,7 @@ def scheduled_tokens(trace: Trace, *, request: str, step: int) -> int:
 
 def computed_tokens_before(trace: Trace, *, request: str, step: int) -> int:
     """Tokens of the request whose K and V were in the cache when the step began to run it."""
-    for _, event in events_of(trace, RequestScheduled, request, step):
-        return event.num_computed_tokens
-    raise FactError.of(
-        "fact.not_scheduled",
-        "{request} is not scheduled in step {step}",
-        request=request,
-        step=step,
-    )
+    return scheduled(trace, request, step).num_computed_tokens
 
 
 def tokens_by_step(trace: Trace, *, request: str) -> tuple[int, ...]:

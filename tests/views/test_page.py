@@ -110,7 +110,7 @@ def test_prompts_are_typed_added_and_run_to_the_end(app):
         (prompt(seed="lucky"), "seed=lucky is not a whole number"),
         (prompt(seed="-1"), "seed=-1 is out of range"),
         (prompt(seed=str(2**63)), f"seed={2**63} is out of range"),
-        (prompt("x" * 60_000), "max_model_len=2048"),
+        (prompt("x" * 60_000), "the model takes 2,048 together with the answer"),
         (prompt("x" * 100_000), "and this server takes 65,536: shorten it."),
         (prompt("x" * 600), "the pool has 63"),
     ],

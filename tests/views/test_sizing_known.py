@@ -67,6 +67,7 @@ AS_VLLM = {
             | {
                 "model_type": "llama4_text",
                 "num_hidden_layers": 48,
+                "num_attention_heads": 40,
                 "num_key_value_heads": 8,
                 "head_dim": 128,
                 "max_position_embeddings": 1_048_576,
