@@ -56,11 +56,13 @@ class Text:
         return self.said(error.sentence)
 
     def sentence(self, said: str) -> str:
-        """A clause of the engine as a sentence of its own: a capital in front, a full stop behind."""
-        stop = self("list.stop")
-        return (
-            f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '。', '？', '?')) else stop}"
-        )
+        """A clause of the engine as a sentence of its own: a capital in front, a full stop behind.
+
+        The name of a setting stays as it is: num_blocks=64.
+        """
+        first, _, _ = said.partition(" ")
+        begun = said if "=" in first or "_" in first else f"{said[:1].upper()}{said[1:]}"
+        return begun if said.endswith((".", "。", "？", "?")) else f"{begun}{self('list.stop')}"
 
     def ids(self, numbers: Iterable[int]) -> str:
         """`1, 2, 3`; a long list keeps its ends."""

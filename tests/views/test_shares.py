@@ -42,13 +42,16 @@ def test_all_runs_of_a_visitor_share_one_room_for_k_and_v(app, monkeypatch):
     step_to(begun(app, "Hello"), 2)
     app.button(key="branch").click().run()
     assert desk(app).share.pool_bytes() == 1_024_000
-    app.button(key="branch").click().run()
-    assert "your other runs hold 1,024,000: lower num_blocks to 22, or close" in notice(
-        app, "error"
-    )
+    assert app.button(key="branch").disabled
+    refusal = "your other runs hold 1,024,000: lower num_blocks to 22, or close a run."
+    assert any(refusal in caption.value for caption in app.caption)
     set_number(app, "num_blocks", 90)
-    app.button(key="apply").click().run()
-    assert "your other runs hold 512,000: lower num_blocks to 86, or close" in notice(app, "error")
+    assert app.button(key="apply").disabled
+    fields = [each for kind in payload(app, "fields")["kinds"] for each in kind["fields"]]
+    assert next(f["problem"] for f in fields if f["key"] == "num_blocks") == (
+        "num_blocks=90 of 8 tokens is more than fits here, beside your other runs: "
+        "lower it to 86 or less."
+    )
     set_number(app, "num_blocks", 86)
     app.button(key="apply").click().run()
     assert desk(app).share.pool_bytes() == 512_000 + 688_000, "the run that was replaced is gone"
@@ -58,15 +61,14 @@ def test_all_runs_of_a_visitor_share_one_room_for_k_and_v(app, monkeypatch):
     assert desk(other).share.pool_bytes() == 512_000, "each visitor has a share of their own"
 
 
-def test_an_example_that_finds_no_room_says_so_and_begins_once_there_is_some(app, monkeypatch):
+def test_an_example_begins_with_the_blocks_that_fit_beside_the_other_runs(app, monkeypatch):
     limit(monkeypatch, "POOL_BYTES", 600_000)
     begun(app, "Hello")
     turn_to(app, "shared_prompt")
-    assert "your other runs hold 512,000: lower num_blocks to 11" in notice(app, "error")
-    assert payload(app, "requests") is None
-    assert not app.error
-    limit(monkeypatch, "POOL_BYTES", 1_200_000)
-    app.run()
+    said = payload(app, "notices")["notices"][0]["text"]
+    assert said.startswith("The run began with num_blocks=11 instead of 64")
+    assert "your other runs hold 512,000" in said
+    assert desk(app).share.pool_bytes() == 512_000 + 11 * 8_000
     assert len(payload(app, "requests")["cards"]) == 4
 
 
