@@ -46,7 +46,7 @@ run: $(NATIVE)
 test: $(NATIVE)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not browser" --ignore tests/kernels
 	$(IN_INTERPRETER) $(BIN)/python -m pytest -q -n 2 tests/kernels
-	$(BIN)/python -m pytest -q -n 2 -m browser
+	$(BIN)/python -m pytest -q -m browser # one browser at a time: two wait for each other
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 ROOT = Path(__file__).parents[1]
-APP, WITH_POOL = "serve.py", "bench/ui_serve.py"
+APP, WITH_POOL = "views/serve.py", "bench/ui_serve.py"
 SECONDS_TO_START = 60
 MB = 2**20
 

@@ -21,7 +21,7 @@ MESSAGES: dict[str, str] = {
     "number.waiting": "待機中",
     "number.preemptions": "プリエンプト",
     "number.tokens": "トークン数",
-    "number.empty": "無駄なスロット",
+    "number.empty": "無駄スロット",
     "number_name.usage": "vllm:kv_cache_usage_perc",
     "number_name.hit_rate": "vllm:prefix_cache_hits / vllm:prefix_cache_queries",
     "number_name.preempted_hit_rate": "PrefixCacheStats.preempted_hits / preempted_queries",
