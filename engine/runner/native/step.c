@@ -51,32 +51,28 @@ static int rows_from(const Work *work, int row) {
     return left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE;
 }
 
-// out = weight * rows, for one panel of outputs.
-static void put_panel(const void *context, int panel, int thread) {
-    const Work *work = context;
-    (void)thread;
+// weight * rows for one panel of outputs, put into `out` or added to what stands there: the residual.
+static void multiply_panel(const Work *work, int panel, int adds) {
     float found[ROWS_AT_ONCE * PANEL];
     for (int row = 0; row < work->num_rows; row += ROWS_AT_ONCE) {
         const int num_rows = rows_from(work, row);
         multiply(work->weight, panel, &work->input, row, num_rows, found);
-        for (int r = 0; r < num_rows; r++)
+        for (int r = 0; r < num_rows; r++) {
+            float *out = work->out + (row + r) * work->stride + panel * PANEL;
             for (int i = 0; i < outputs_in(work->weight, panel); i++)
-                work->out[(row + r) * work->stride + panel * PANEL + i] = found[r * PANEL + i];
+                out[i] = adds ? out[i] + found[r * PANEL + i] : found[r * PANEL + i];
+        }
     }
 }
 
-// out += weight * rows: the residual.
-static void add_panel(const void *context, int panel, int thread) {
-    const Work *work = context;
+static void put_panel(const void *context, int panel, int thread) {
     (void)thread;
-    float found[ROWS_AT_ONCE * PANEL];
-    for (int row = 0; row < work->num_rows; row += ROWS_AT_ONCE) {
-        const int num_rows = rows_from(work, row);
-        multiply(work->weight, panel, &work->input, row, num_rows, found);
-        for (int r = 0; r < num_rows; r++)
-            for (int i = 0; i < outputs_in(work->weight, panel); i++)
-                work->out[(row + r) * work->stride + panel * PANEL + i] += found[r * PANEL + i];
-    }
+    multiply_panel(context, panel, 0);
+}
+
+static void add_panel(const void *context, int panel, int thread) {
+    (void)thread;
+    multiply_panel(context, panel, 1);
 }
 
 // out = silu(gate * rows) * (up * rows), with silu(x) = x / (1 + e^-x).
