@@ -16,6 +16,21 @@ from engine.trace.events import TokensSampled
 
 SPECIAL = ("<|end|>", "<|user|>", "<|bot|>", "<|tool|>")
 VOCAB_SIZE = 256 + len(SPECIAL)
+FAMILIES = [  # models whose decode steps have a path of their own
+    ("Llama", {}),
+    ("Llama", {"tie_word_embeddings": True, "num_key_value_heads": 4}),
+    ("Llama", {"num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 10}),
+    ("Qwen2", {}),
+    ("Mistral", {"sliding_window": 5}),
+    (
+        "Qwen2",
+        {
+            "use_sliding_window": True,
+            "sliding_window": 6,
+            "layer_types": ["full_attention", "sliding_attention"],
+        },
+    ),
+]
 TEMPLATE = (
     "{% for m in messages %}<|user|>\n{{ m['content'] }}<|end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|bot|>\n{% endif %}"

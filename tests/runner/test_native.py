@@ -17,6 +17,7 @@ from engine.runner.native.library import library
 from engine.runner.native.model import MAX_ROWS, NativeDecode, NativeModel
 from engine.runner.native.trial import NativeForm, is_supported, native_form, says_the_same
 from tests.runner.builders import (
+    FAMILIES,
     VOCAB_SIZE,
     answers,
     build_engine,
@@ -30,23 +31,11 @@ from tests.runner.test_four_bit import Q4_0, Q4_1, SHAPE, write_gguf
 
 HAS_LIBRARY = library().loaded is not None
 needs_library = pytest.mark.skipif(not HAS_LIBRARY, reason=str(library().reason))
-FAMILIES = [
-    ("Llama", {}),
-    ("Llama", {"tie_word_embeddings": True, "num_key_value_heads": 4}),
-    ("Llama", {"num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 10}),
+SHAPES = [
+    *FAMILIES,
     ("Llama", {"hidden_size": 36, "num_attention_heads": 9, "num_key_value_heads": 3}),
     ("Llama", {"hidden_size": 42, "num_attention_heads": 7, "num_key_value_heads": 1}),
     ("Llama", {"hidden_size": 68, "intermediate_size": 70, "head_dim": 22}),
-    ("Qwen2", {}),
-    ("Mistral", {"sliding_window": 5}),
-    (
-        "Qwen2",
-        {
-            "use_sliding_window": True,
-            "sliding_window": 6,
-            "layer_types": ["full_attention", "sliding_attention"],
-        },
-    ),
 ]
 TWELVE = SamplingParams(max_tokens=12, ignore_eos=True)
 
@@ -71,7 +60,7 @@ def ask(engine, prompts, sampling=TWELVE):
 
 
 @needs_library
-@pytest.mark.parametrize(("architecture", "config"), FAMILIES)
+@pytest.mark.parametrize(("architecture", "config"), SHAPES)
 @pytest.mark.parametrize("block_size", [1, 4, 7])
 def test_float32_tokens_equal_generate_and_unwritten_slots_do_not_leak(
     architecture, config, block_size
@@ -131,7 +120,7 @@ def logits_of(loaded, prompt, *, native):
 
 @needs_library
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.bfloat16, 0.05), (torch.float16, 0.005)])
-@pytest.mark.parametrize(("architecture", "config"), FAMILIES)
+@pytest.mark.parametrize(("architecture", "config"), SHAPES)
 def test_half_precision_differs_from_torch_by_rounding(architecture, config, dtype, tolerance):
     loaded = build_loaded(build_stock(architecture, **config).to(dtype))
     found = logits_of(loaded, random_prompt(30), native=True)

@@ -16,6 +16,7 @@ from engine.runner.model_runner import ModelRunner
 from engine.runner.one_row import OneRowModel, is_supported, one_row_model
 from engine.runner.packed_linear import TORCH, choose_kernel
 from tests.runner.builders import (
+    FAMILIES,
     VOCAB_SIZE,
     answers,
     build_engine,
@@ -28,21 +29,6 @@ from tests.runner.builders import (
 
 PACKS = choose_kernel(torch.ones(8, 8)) is not TORCH
 needs_packing = pytest.mark.skipif(not PACKS, reason="this processor has no packing kernel")
-FAMILIES = [
-    ("Llama", {}),
-    ("Llama", {"tie_word_embeddings": True, "num_key_value_heads": 4}),
-    ("Llama", {"num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 10}),
-    ("Qwen2", {}),
-    ("Mistral", {"sliding_window": 5}),
-    (
-        "Qwen2",
-        {
-            "use_sliding_window": True,
-            "sliding_window": 6,
-            "layer_types": ["full_attention", "sliding_attention"],
-        },
-    ),
-]
 
 
 class Counting(ModelRunner):
