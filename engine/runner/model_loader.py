@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from engine.runner.four_bit import FOUR_BIT, four_bit_of, keep_stored_weights
 from engine.runner.fused_layers import fuse_layers
 from engine.runner.gguf_file import READ_ERRORS, converted_folder, file_identity
 from engine.runner.huge_pages import huge_pages_for_new_memory
+from engine.runner.known_steps import KnownSteps
 from engine.runner.model_folder import Progress, say_nothing
 from engine.runner.native.trial import NativeForm, native_form
 from engine.runner.one_row import OneRowModel, one_row_model
@@ -57,6 +58,7 @@ class LoadedModel:
     linear_path: str  # how the linear layers are computed: packed_linear.py
     one_row: OneRowModel | None  # the short way for a step of one row
     native: NativeForm  # the compiled way for a step of a few rows
+    known_steps: KnownSteps | None = None  # what its runners share; None: each computes all
 
     @property
     def has_chat_template(self) -> bool:
@@ -78,13 +80,15 @@ def load_model(
     dtype: str | None = None,
     device: str | None = None,
     num_threads: int | None = None,
+    known_steps_bytes: int = 0,
     progress: Progress = say_nothing,
 ) -> LoadedModel:
     """Load `model`: None (the packaged default), a folder, a .gguf file or a hub id.
 
     `dtype` None is bfloat16 where the device computes in it, else float32; "4bit" keeps the weights
-    that a GGUF stores in 4 bits, in bfloat16 around them; `device` None is CUDA where there is one; `num_threads` sets torch's threads for the whole process. Raises SourceError
-    if the model is not to be had, ConfigError if it or an option does not fit.
+    that a GGUF stores in 4 bits, in bfloat16 around them; `device` None is CUDA where there is one; `num_threads` sets torch's threads for the whole process;
+    in `known_steps_bytes` its runners share what they computed (known_steps.py). Raises SourceError if the
+    model is not to be had, ConfigError if it or an option does not fit.
     """
     chosen_device = choose_device(device)
     chosen_dtype = choose_dtype(dtype, chosen_device)
@@ -106,7 +110,8 @@ def load_model(
         progress(CHECKING, 0.8)
         loaded = assemble(stock, pretrained, name=name, config=config)
     progress(READY, 1.0)
-    return loaded
+    known = KnownSteps(known_steps_bytes) if known_steps_bytes else None
+    return replace(loaded, known_steps=known)
 
 
 def assemble(

@@ -17,6 +17,7 @@ from engine.runner.attention.reference import ReferenceAttention
 from engine.runner.attention.tiling import AttentionSizes
 from engine.runner.detokenizer import Detokenizer
 from engine.runner.input_batch import InputBatch, build_input_batch
+from engine.runner.known_steps import RunnerSteps
 from engine.runner.kv_cache import KVCacheLayout, allocate_kv_cache, tensors_by_layer
 from engine.runner.model_loader import LoadedModel
 from engine.runner.native.model import MAX_ROWS, NativeDecode
@@ -75,6 +76,7 @@ class ModelRunner:
         self.native: NativeDecode | None = None
         if is_torch and loaded.native.model is not None:
             self.native = NativeDecode(loaded.native.model, self.kv_caches, self.kinds)
+        self.steps = self._find_known_steps()
         self.eos_token_ids = frozenset(loaded.eos_token_ids)
         self.vocab_size = loaded.vocab_size
         self.detokenizers: dict[str, Detokenizer] = {}
@@ -119,6 +121,9 @@ class ModelRunner:
     @torch.inference_mode()
     def forward(self, batch: InputBatch) -> Tensor:
         """Logits [num_samples, vocab_size] of the rows that sample."""
+        return self._forward(batch) if self.steps is None else self.steps.run(batch, self._forward)
+
+    def _forward(self, batch: InputBatch) -> Tensor:
         if self.native is not None and batch.input_ids.shape[1] <= MAX_ROWS:
             return self.native(
                 batch.input_ids[0], batch.positions[0], batch.sample_rows, batch.groups
@@ -144,6 +149,14 @@ class ModelRunner:
         )
         logits: Tensor = outputs.logits[0]
         return logits
+
+    def _find_known_steps(self) -> RunnerSteps | None:
+        """On a CPU, where the model's runners share what they compute."""
+        known = self.loaded.known_steps
+        if known is None or self.loaded.device.type != "cpu":
+            return None
+        path = (self.kernel_path, self.one_row is not None, self.kinds)
+        return RunnerSteps(known, self.layout, self.kv_caches, str(path))
 
     def _find_decode_path(self) -> "DecodePath | None":
         """Captured graphs, where the Triton kernels run on a GPU."""
@@ -214,6 +227,16 @@ class ModelRunner:
         of_native = self.loaded.native.reason
         return " ".join(filter(None, (self._backend_reason, of_graphs, of_native))) or None
 
+    @property
+    def kernel_path(self) -> str:
+        """How a step is computed: attention, linear layers, and what is compiled or captured."""
+        names = [self.backend.name, self.loaded.linear_path]
+        if self.decode_path is not None:
+            names.append(self.decode_path.name)
+        if self.native is not None:
+            names.append(self.native.model.name)
+        return "+".join(names)
+
     def header_fields(self) -> dict[str, Any]:
         """What is fixed for a run and decides its numbers: stands in the trace's header."""
         loaded = self.loaded
@@ -221,14 +244,7 @@ class ModelRunner:
             "model": loaded.name,
             "dtype": loaded.dtype_name,
             "device": str(loaded.device),
-            "kernel_path": "+".join(
-                (
-                    self.backend.name,
-                    loaded.linear_path,
-                    *([] if self.decode_path is None else [self.decode_path.name]),
-                    *([] if self.native is None else [self.native.model.name]),
-                )
-            ),
+            "kernel_path": self.kernel_path,
             "tokenizer_id": loaded.tokenizer_id,
         }
 
