@@ -14,7 +14,13 @@ class Room(NamedTuple):
     not_stdlib: tuple[str, ...] = ()
 
 
-SETTINGS = ("engine.config", "engine.checks", "engine.errors", "engine.malformed")
+SETTINGS = (
+    "engine.config",
+    "engine.checks",
+    "engine.errors",
+    "engine.malformed",
+    "engine.system",
+)
 TEXTS = ("views.theme", "views.text")
 SIZING_CORE = ("engine.core.sizing", "engine.core.kv_cache_spec")
 PURE_CORE = (*SIZING_CORE, "engine.core.block_hash")
@@ -110,11 +116,13 @@ ROOMS: dict[str, Room] = {
     "engine.errors": Room(),
     "engine.checks": Room(ours=("engine.errors",)),
     "engine.malformed": Room(ours=("engine.errors",)),
+    "engine.system": Room(ours=("engine.errors",)),
     "engine.config": Room(
         ours=("engine.checks", "engine.errors", "engine.malformed"), packages=("msgspec",)
     ),
     "engine.trace": Room(
-        ours=("engine.trace", "engine.errors", "engine.malformed"), packages=("msgspec",)
+        ours=("engine.trace", "engine.errors", "engine.malformed", "engine.system"),
+        packages=("msgspec",),
     ),
     "engine.core": CORE,
     "engine.core.block_hash": CORE._replace(packages=("cbor2", "xxhash")),
@@ -282,7 +290,9 @@ ROOMS: dict[str, Room] = {
     "views.choices": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.asked", "views.share")),
     "views.examples": Room(ours=("engine.workload", *SETTINGS)),
     "views.model_choice": Room(ours=(*SETTINGS, *TEXTS)),
-    "views.loading": Room(ours=("views.model_choice", "views.turns", "engine.sources", *SETTINGS)),
+    "views.loading": Room(
+        ours=("views.limits", "views.model_choice", "views.turns", "engine.sources", *SETTINGS)
+    ),
     "views.first_page": Room(packages=("streamlit", "starlette")),
     "app": Room(ours=("views",), packages=("streamlit",)),
     "views.serve": Room(ours=("views.first_page",), packages=("streamlit",)),

@@ -19,6 +19,7 @@ from views.text import Text, quoted
 BEGINNING, LIMIT = "PAGEWALK_", "PAGEWALK_MAX_"
 UNITS = {"": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
 MOST = 1 << 50
+LEAST_OF = {"max_known_steps_bytes": 0}  # of all others: 1
 MOST_OF = {"max_upload_bytes": 32 << 20}  # server.maxMessageSize takes no more, as base64
 MIN_BLOCKS = 2  # the null block and one more
 
@@ -36,6 +37,7 @@ class Limits:
     max_run_bytes: int = Space().run_bytes  # of one saved run
     max_saved_bytes: int = Space().total_bytes  # of all saved runs
     max_saved_days: int = Space().days
+    max_known_steps_bytes: int = 64 << 20  # of computed steps that all sessions share; 0: of none
 
     @property
     def runs(self) -> Path:
@@ -115,8 +117,8 @@ def _number(name: str, given: str) -> int:
     units = UNITS if name.endswith("BYTES") else {"": 1}
     unit = (found[2] or "").upper() if found else ""
     number = int(found[1]) * units.get(unit, 0) if found else 0
-    most = MOST_OF.get(VARIABLES[name], MOST)
-    if not 1 <= number <= most:
+    least, most = LEAST_OF.get(VARIABLES[name], 1), MOST_OF.get(VARIABLES[name], MOST)
+    if found is None or not least <= number <= most:
         bound = "" if most == MOST else f" up to {most >> 20}MiB"
         such = f"64000 or {min(64, most >> 20)}MiB" if name.endswith("BYTES") else "30"
         raise ConfigError(

@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from engine.errors import PagewalkError
+from views.limits import server_limits
 from views.model_choice import server_model
 from views.turns import Turns
 
@@ -20,7 +21,10 @@ def load_default_model(progress: Progress) -> Any:
     """Torch is imported here, in the loader's thread, and nowhere before."""
     live = importlib.import_module("engine.sources.live")
     chosen = server_model()
-    return live.load_model(**chosen._asdict(), progress=progress, num_threads=1)
+    known = server_limits().max_known_steps_bytes
+    return live.load_model(
+        **chosen._asdict(), progress=progress, num_threads=1, known_steps_bytes=known
+    )
 
 
 class Loader:

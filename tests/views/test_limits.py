@@ -33,13 +33,14 @@ def test_every_limit_is_a_variable_of_its_own_name():
         "PAGEWALK_MAX_RUN_BYTES",
         "PAGEWALK_MAX_SAVED_BYTES",
         "PAGEWALK_MAX_SAVED_DAYS",
+        "PAGEWALK_MAX_KNOWN_STEPS_BYTES",
     }
 
 
 def test_all_of_them_can_be_given(tmp_path):
     numbers = {name: str(place) for place, name in enumerate(VARIABLES) if name != "PAGEWALK_DATA"}
     limits = read_limits({**numbers, "PAGEWALK_DATA": str(tmp_path)})
-    assert limits == Limits(tmp_path, 1, 2, 3, 4, 5, 6, 7, 8)
+    assert limits == Limits(tmp_path, 1, 2, 3, 4, 5, 6, 7, 8, 9)
     assert limits.runs == tmp_path / "runs"
     assert (limits.space.run_bytes, limits.space.total_bytes, limits.space.days) == (6, 7, 8)
 
@@ -92,6 +93,16 @@ def test_nonsense_gets_a_sentence(name, given):
 def test_a_number_of_sessions_has_no_unit():
     with pytest.raises(ConfigError, match="such as 30"):
         read_limits({"PAGEWALK_MAX_SESSIONS": "1KiB"})
+
+
+def test_only_of_known_steps_there_may_be_none():
+    name = "PAGEWALK_MAX_KNOWN_STEPS_BYTES"
+    assert read_limits({}).max_known_steps_bytes == 64 << 20
+    assert read_limits({name: "0"}).max_known_steps_bytes == 0
+    assert read_limits({name: "1MiB"}).max_known_steps_bytes == 1 << 20
+    for given in ("none", "-1", "0.5"):
+        with pytest.raises(ConfigError, match=f"{name}=.*such as 64000 or 64MiB"):
+            read_limits({name: given})
 
 
 def test_everything_that_is_wrong_is_said_at_once():

@@ -10,6 +10,7 @@ from engine.runner.attention.choice import ATTENTION_VARIABLE, WANTED
 from engine.runner.placement import DTYPES as RUNNER_DTYPES
 from tests.source_tree import ROOT
 from tests.views import fake_live
+from views.limits import server_limits
 from views.loading import load_default_model
 from views.model_choice import ATTENTION, ATTENTIONS, DTYPES, ModelChoice, read_model_choice
 
@@ -73,3 +74,15 @@ def test_the_loader_gets_what_was_chosen(monkeypatch):
     monkeypatch.setattr("views.loading.server_model", lambda: ModelChoice("folder", "4bit"))
     load_default_model(lambda stage, share: None)
     assert (asked["model"], asked["dtype"]) == ("folder", "4bit")
+
+
+@pytest.mark.parametrize(("given", "num_bytes"), [("", 64 << 20), ("0", 0), ("8MiB", 8 << 20)])
+def test_the_loader_gets_the_room_for_known_steps(monkeypatch, given, num_bytes):
+    asked = {}
+    monkeypatch.setitem(sys.modules, "engine.sources.live", fake_live)
+    monkeypatch.setattr(fake_live, "load_model", lambda **options: asked.update(options))
+    monkeypatch.setenv("PAGEWALK_MAX_KNOWN_STEPS_BYTES", given)
+    server_limits.cache_clear()
+    load_default_model(lambda stage, share: None)
+    server_limits.cache_clear()
+    assert asked["known_steps_bytes"] == num_bytes
