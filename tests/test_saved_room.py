@@ -3,13 +3,11 @@
 import os
 import time
 
-import msgspec
 import pytest
 
 from engine.sources.saved import DAY_S, About, SavedRuns, Space
-from engine.trace.codec import encode_trace
 from engine.trace.events import CacheReset
-from tests.test_saved_runs import ABOUT, about, keep, lone, names, never
+from tests.test_saved_runs import about, keep, lone, names, never, size_of
 from tests.trace.stories import LONE, build_trace
 
 
@@ -20,7 +18,7 @@ def runs(tmp_path):
 
 def test_a_run_that_has_taken_its_share_is_saved_no_further_and_says_since_when(tmp_path):
     trace = build_trace(LONE[:12])
-    first = len(encode_trace(trace)) + len(msgspec.json.encode(ABOUT))
+    first = size_of(trace)
     runs = SavedRuns(tmp_path, Space(run_bytes=first + 10))
     recording = keep(runs, trace)
     assert recording.stopped is None
@@ -51,7 +49,7 @@ def test_a_disk_that_refuses_stops_the_recording_and_not_the_run(tmp_path):
     assert recording.stopped is not None
     assert recording.stopped.kind == "disk"
     assert recording.stopped.num_steps == 0
-    assert recording.stopped.reason == "Not a directory"
+    assert recording.stopped.reason == "a file is where a folder should be (ENOTDIR, errno 20)"
 
 
 def test_a_file_that_was_taken_away_is_not_begun_again_in_its_middle(runs):
@@ -61,7 +59,7 @@ def test_a_file_that_was_taken_away_is_not_begun_again_in_its_middle(runs):
     trace.extend(LONE[12:])
     recording.keep(about)
     assert recording.stopped is not None
-    assert recording.stopped.reason == "No such file or directory"
+    assert recording.stopped.reason == "it is not there (ENOENT, errno 2)"
     assert not runs.path(recording.run_id).exists()
 
 
@@ -88,7 +86,7 @@ def test_old_runs_are_swept_and_those_in_use_never(runs):
 
 
 def test_where_there_are_too_many_bytes_the_oldest_go_first(tmp_path):
-    size = len(encode_trace(lone())) + len(msgspec.json.encode(ABOUT))
+    size = size_of(lone())
     runs = SavedRuns(tmp_path, Space(total_bytes=3 * size))
     ids = []
     for age in (5, 3, 4):
@@ -102,7 +100,7 @@ def test_where_there_are_too_many_bytes_the_oldest_go_first(tmp_path):
 
 
 def test_the_sweep_comes_by_itself_as_runs_are_written(tmp_path, monkeypatch):
-    size = len(encode_trace(lone())) + len(msgspec.json.encode(ABOUT))
+    size = size_of(lone())
     runs = SavedRuns(tmp_path, Space(total_bytes=5 * size))
     now = 0.0
     monkeypatch.setattr("engine.sources.saved.time.monotonic", lambda: now)

@@ -76,7 +76,7 @@ class Saving:
         if stopped is None:
             return None
         key = "saved.full" if stopped.kind == "full" else "saved.disk"
-        values = {"most": self._most, "reason": stopped.reason}
+        values = {"most": self._most, "reason": text.said(stopped.reason)}
         return text.count(key, stopped.num_steps, **values)
 
     def _about(self) -> About:

@@ -1,7 +1,7 @@
 """Runs that outlive their page: each an append-only trace file in a folder, and a record beside it.
 
     ID.jsonl        the trace, as any trace file
-    ID.about.json   what its page wants back besides (`About`), replaced as a whole
+    ID.about.json   what its page wants back besides (`About`), sealed as a line, replaced as a whole
 
 Every write is handed to the operating system before it returns, so a killed server loses nothing
 of what was kept. There is no fsync: a machine that loses its power may lose the latest seconds.
@@ -22,12 +22,14 @@ from weakref import WeakSet
 
 import msgspec
 
-from engine.errors import SourceError
+from engine.errors import Sentence, SourceError
 from engine.sources.recorded import last_whole
 from engine.sources.resume import Rest
-from engine.trace.codec import encode_lines, read_trace
+from engine.system import refusal_of
+from engine.trace.codec import encode_header, encode_lines, read_trace
 from engine.trace.events import INPUT_EVENTS, StepEnded
 from engine.trace.header import UNREADABLE
+from engine.trace.seal import holds_seal, seal, unsealed
 from engine.trace.trace import Trace
 
 ID_BYTES = 16  # of randomness
@@ -37,9 +39,14 @@ _BINARY = getattr(os, "O_BINARY", 0)  # Windows would write other ends of line
 DAY_S = 86_400
 SWEEP_EVERY_S = 60
 SWEEP_AGAIN_S = 5  # where there is too much
+ABOUT_LOST = Sentence.of(
+    "saved.about_lost",
+    "the record beside it is damaged or gone, with what was typed for its prompts and what a branch "
+    "had still to repeat",
+)
 
 
-class About(msgspec.Struct, frozen=True, kw_only=True):
+class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a run is brought back with besides its events."""
 
     example: str = ""  # under which it was begun
@@ -61,7 +68,7 @@ class Stop(NamedTuple):
 
     kind: str
     num_steps: int  # finished steps that are saved
-    reason: str  # "disk": what the operating system said, without a path
+    reason: str  # "disk": what the operating system refused, without a path
 
 
 class RunNotFoundError(SourceError):
@@ -105,16 +112,19 @@ class SavedRuns:
             raise RunNotFoundError("no run is saved under this link any more") from error
         except OSError as error:
             raise SourceError.of(
-                "saved.unreadable", "the saved run cannot be read: {reason}", reason=error.strerror
+                "saved.unreadable",
+                "the saved run cannot be read: {reason}",
+                reason=refusal_of(error),
             ) from error
         loaded = read_trace(content)
         if loaded.trace is None:
             raise SourceError.of(
                 "saved.damaged", "the saved run is damaged: {problem}", problem=loaded.problem
             )
-        num_lines = content.count(b"\n") - 1  # whole ones: the last may be cut, and that is normal
-        problem = loaded.problem if loaded.trace.num_events < num_lines else None
-        saved = Saved(path.stem, last_whole(loaded.trace), self._about(path.stem), problem)
+        is_whole = loaded.trace.num_events >= _num_whole_lines(content) - 1
+        about, lost = self._about(path.stem)
+        problem = lost if is_whole else loaded.problem
+        saved = Saved(path.stem, last_whole(loaded.trace), about, problem)
         self._use(saved)
         return saved
 
@@ -124,12 +134,16 @@ class SavedRuns:
             raise RunNotFoundError("this link names no saved run: it is cut off or mistyped")
         return self.folder / f"{run_id}{TRACE}"
 
-    def _about(self, run_id: str) -> About:
+    def _about(self, run_id: str) -> tuple[About, Sentence | None]:
         """Empty where it is missing or damaged: the trace can be looked at without it."""
         try:
-            return msgspec.json.decode((self.folder / f"{run_id}{ABOUT}").read_bytes(), type=About)
+            content = (self.folder / f"{run_id}{ABOUT}").read_bytes()
+            plain = unsealed(content.removesuffix(b"\n"), 1) if holds_seal(content) else content
+            if plain is not None:
+                return msgspec.json.decode(plain, type=About), None
         except (OSError, *UNREADABLE):
-            return About()
+            pass
+        return About(), ABOUT_LOST
 
     def _use(self, user: "Recording | Saved") -> None:
         with self._lock:
@@ -191,6 +205,12 @@ class SavedRuns:
                 continue
 
 
+def _num_whole_lines(content: bytes) -> int:
+    """The last line may be cut off, as the server was killed, and that is normal."""
+    cut = content[content.rfind(b"\n") + 1 :]
+    return content.count(b"\n") + holds_seal(cut)
+
+
 class _Size(NamedTuple):
     num_bytes: int
     changed_at: float
@@ -224,9 +244,10 @@ class Recording:
         if self.stopped is not None or self._trace.num_events <= self._num_known:
             return
         events = self._trace.events_from(self._num_written)
-        lines = encode_lines(events, None if self._is_begun else self._trace.header)
+        begin = b"" if self._is_begun else encode_header(self._trace.header)
+        lines = begin + encode_lines(events, self._num_written)
         is_told = self._is_begun and not any(isinstance(event, INPUT_EVENTS) for event in events)
-        record = None if is_told else msgspec.json.encode(about())
+        record = None if is_told else seal([msgspec.json.encode(about())], 1)
         about_bytes = self._num_about_bytes if record is None else len(record)
         before = self.num_bytes + self._num_about_bytes
         after = self.num_bytes + len(lines) + about_bytes
@@ -238,7 +259,7 @@ class Recording:
                 self._write_about(record)
             self._append(lines)
         except OSError as error:
-            self._stop("disk", error.strerror or type(error).__name__)
+            self._stop("disk", refusal_of(error))
             return
         self._num_written += len(events)
         self._num_known = self._num_written

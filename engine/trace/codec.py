@@ -1,5 +1,9 @@
 """Traces as files: a header line, then one event a line, all JSON; gzip where the name says so.
 
+Each line ends with its own checksum (`seal.py`), and the header of a file that was written whole
+has the number of its events: so a byte that was changed is found, and an end that is missing. In
+version 1 there was neither; such files are read as well.
+
 Reading believes nothing. Whatever is wrong with a file is told in one sentence with the number of
 the line, and everything before that line can still be opened; what stands behind it as well, where
 it still follows.
@@ -9,24 +13,24 @@ import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 import msgspec
 
 from engine.errors import Sentence, TraceError
+from engine.system import refusal_of
 from engine.trace.events import TIME_FIELDS, Event
 from engine.trace.foreign import foreign
-from engine.trace.header import FORMAT, TraceHeader, parse_header
-from engine.trace.packed import GzipWriter, pack, unpack
+from engine.trace.header import FORMAT, FORMAT_VERSION, TraceHeader, parse_header
+from engine.trace.packed import pack, unpack
 from engine.trace.salvage import at_line, decode_body, is_midway, show
+from engine.trace.seal import seal
 from engine.trace.trace import Trace
 
 __all__ = [
     "MAX_BYTES",
     "Loaded",
     "TraceHeader",
-    "TraceWriter",
     "encode_lines",
     "encode_trace",
     "is_midway",
@@ -59,14 +63,21 @@ def without_times(event: Event) -> Event:
 # Writing --------------------------------------------------------------------------------------
 
 
-def encode_lines(events: Sequence[Event], header: TraceHeader | None = None) -> bytes:
-    """Whole lines to append to a file; with `header` those that a file begins with."""
-    return _encoder.encode_lines([*([] if header is None else [header]), *events])
+def encode_header(header: TraceHeader) -> bytes:
+    """The first line of a file that grows."""
+    return seal([_encoder.encode(header)], 1)
+
+
+def encode_lines(events: Sequence[Event], place: int) -> bytes:
+    """Lines to append to a file that holds `place` events already."""
+    return seal(map(_encoder.encode, events), place + 2)
 
 
 def encode_trace(trace: Trace, *, compress: bool = False) -> bytes:
     """The whole file as bytes; the same trace gives the same bytes."""
-    text = encode_lines(trace.events_before(trace.last), trace.header)
+    events = trace.events_before(trace.last)
+    header = msgspec.structs.replace(trace.header, num_events=len(events))
+    text = encode_header(header) + encode_lines(events, 0)
     return pack(text) if compress else text
 
 
@@ -76,41 +87,6 @@ def write_trace(path: str | Path, trace: Trace) -> None:
     unfinished = path.with_name(f"{path.name}.part")
     unfinished.write_bytes(encode_trace(trace, compress=path.suffix == ".gz"))
     unfinished.replace(path)
-
-
-class TraceWriter:
-    """Appends a run to a file while it goes on. What `write` was given survives a crash."""
-
-    def __init__(self, path: str | Path, header: TraceHeader) -> None:
-        self.path = Path(path)
-        self.num_written = 0  # events
-        self._file = GzipWriter(self.path) if self.path.suffix == ".gz" else self.path.open("wb")
-        self._file.write(_encoder.encode_lines([header]))
-        self._file.flush()
-
-    def write(self, events: Sequence[Event]) -> None:
-        self._file.write(_encoder.encode_lines(events))
-        self._file.flush()
-        self.num_written += len(events)
-
-    def catch_up(self, trace: Trace) -> None:
-        """Write the events that the trace has gained; to be called after each step."""
-        if self.num_written < trace.num_events:
-            self.write(trace.events_from(self.num_written))
-
-    def close(self) -> None:
-        self._file.close()
-
-    def __enter__(self) -> "TraceWriter":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 MAX_SIGNATURE_BYTES = 1_000  # in which a header names its format
@@ -126,8 +102,10 @@ def read_trace(source: str | Path | bytes, *, max_bytes: int = MAX_BYTES) -> Loa
     """Read a file, or its bytes. Never raises for what the file holds, nor for a missing file."""
     try:
         content = source if isinstance(source, bytes) else _file_content(Path(source), max_bytes)
-    except (OSError, TraceError) as error:
-        return Loaded(None, f"the file cannot be read: {error}")
+    except OSError as error:
+        return Loaded(None, _not_to_be_had(refusal_of(error)))
+    except TraceError as error:
+        return Loaded(None, _not_to_be_had(error.sentence))
     with _no_full_collections():
         text, damage = unpack(content, max_bytes)
         text = text.removeprefix(BYTE_ORDER_MARK)
@@ -143,19 +121,30 @@ def read_trace(source: str | Path | bytes, *, max_bytes: int = MAX_BYTES) -> Loa
             return Loaded(None, _known_better(text) or _in_line_1(error.sentence))
         if text.count(b"\n") > MIN_LINES + len(text) // MIN_LINE_BYTES:
             return Loaded(Trace(header), at_line(2, SHORT_LINES))
-        body = decode_body(memoryview(text)[len(header_line) + 1 :], damage)
-        return Loaded(*show(header, body))
+        is_sealed = header.version == FORMAT_VERSION
+        body = decode_body(text[len(header_line) + 1 :], damage, is_sealed=is_sealed)
+        now = msgspec.structs.replace(header, version=FORMAT_VERSION, num_events=None)
+        return Loaded(*show(now, body._replace(num_written=header.num_events)))
 
 
 def _file_content(path: Path, max_bytes: int) -> bytes:
     if path.stat().st_size > max_bytes:
-        raise TraceError(f"it has {path.stat().st_size} bytes, and {max_bytes} are allowed")
+        raise TraceError.of(
+            "trace.too_large",
+            "it has {size:,} bytes, and {most:,} are allowed",
+            size=path.stat().st_size,
+            most=max_bytes,
+        )
     return path.read_bytes()
 
 
 def _known_better(text: bytes) -> str | None:
     """Another kind of file is named; what began as a trace of ours has the header's own reason."""
     return None if FORMAT.encode() in text[:MAX_SIGNATURE_BYTES] else foreign(text)
+
+
+def _not_to_be_had(reason: str) -> Sentence:
+    return Sentence.of("trace.not_to_be_had", "the file cannot be read: {reason}", reason=reason)
 
 
 def _in_line_1(reason: str) -> Sentence:

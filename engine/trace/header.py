@@ -6,9 +6,11 @@ import msgspec
 
 from engine.errors import Sentence, TraceError
 from engine.malformed import reason_of
+from engine.trace.seal import CHANGED, unsealed
 
 FORMAT = "pagewalk-trace"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+PLAIN_VERSION = 1  # of the files before lines were sealed; they are read like the others
 MAX_NUM_BLOCKS = 4_000_000
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -33,6 +35,7 @@ class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     departs_from_vllm: tuple[str, ...] = ()  # settings and paths that vLLM 0.17.1 does not have
     created: str | None = None  # date and time; left out of every comparison
     title: str | None = None
+    num_events: int | None = None  # in a file that was written whole; None in one that grows
 
     def __post_init__(self) -> None:
         """The settings as they come back from a file: lists where there were tuples."""
@@ -58,8 +61,13 @@ def parse_header(line: bytes) -> TraceHeader:
         ) from error
     if signature.format != FORMAT:
         raise TraceError(_foreign(signature))
-    if signature.version != FORMAT_VERSION:
+    if signature.version not in (PLAIN_VERSION, FORMAT_VERSION):
         raise TraceError(_other_version(signature.version))
+    if signature.version == FORMAT_VERSION:
+        plain = unsealed(line, 1)
+        if plain is None:
+            raise TraceError(CHANGED)
+        line = plain
     try:
         header = msgspec.json.decode(line, type=TraceHeader)
     except UNREADABLE as error:

@@ -2,25 +2,12 @@
 
 import gzip
 import zlib
-from pathlib import Path
 
 from engine.errors import Sentence
 
 MAGIC = b"\x1f\x8b"
 _GZIP_WBITS = 31
 _PIECE_BYTES = 1 << 14  # gzip unfolds a piece to at most about a thousand times its size
-
-
-class GzipWriter(gzip.GzipFile):
-    """Without a date in it, so that equal contents make equal files; `flush` reaches the disk."""
-
-    def __init__(self, path: Path) -> None:
-        self._packed = path.open("wb")
-        super().__init__(filename="", mode="wb", fileobj=self._packed, mtime=0)
-
-    def close(self) -> None:
-        super().close()
-        self._packed.close()
 
 
 def pack(content: bytes) -> bytes:

@@ -5,22 +5,25 @@ Nothing is shown that cannot have happened: if what stands behind a broken line 
 without it, the run ends before that line.
 """
 
+import itertools
 from typing import NamedTuple
 
 import msgspec
 
-from engine.errors import Sentence
+from engine.errors import Sentence, TraceError
 from engine.malformed import reason_of
 from engine.trace.entries import RequestState
 from engine.trace.events import AnyEvent, StepEnded
 from engine.trace.header import UNREADABLE, TraceHeader
 from engine.trace.invariants import violations
+from engine.trace.seal import CHANGED, holds_seal, unsealed
 from engine.trace.state import State
 from engine.trace.trace import EventRefusedError, Trace
 
 MAX_CHECKED = 64  # steps
 GOT_TOKENS = ("RUNNING", "FINISHED_STOPPED", "FINISHED_LENGTH_CAPPED")
 MAX_BROKEN = 20  # lines; a file with more is something else
+CUT = Sentence.of("trace.cut", "the line is cut off")
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 
@@ -39,9 +42,15 @@ class Body(NamedTuple):
     lines: list[int] | None = None
     broken: tuple[Broken, ...] = ()
     end: Broken | None = None  # why the file ends there; nothing can be behind it
+    num_written: int | None = None  # events of the file when it was whole; None: it says nothing
 
     def line(self, place: int) -> int:
         return place + 2 if self.lines is None else self.lines[place]
+
+    @property
+    def last_line(self) -> int:
+        """The header's, where no event is there."""
+        return self.line(len(self.events) - 1) if self.events else 1
 
     def without(self, place: int, reason: str) -> "Body":
         """An event is left out as well."""
@@ -53,21 +62,40 @@ class Body(NamedTuple):
         )
 
 
-def decode_body(body: memoryview, damage: str | None) -> Body:
+def decode_body(text: bytes, damage: str | None, *, is_sealed: bool) -> Body:
     """`damage` is why the body stops before its end, where gzip had to give up."""
-    text = bytes(body)
-    num_lines = text.count(b"\n") + (not text.endswith(b"\n"))
+    given = text.split(b"\n")
     if damage is None:
         try:
-            events = _decoder.decode_lines(body)
+            events = _decode_whole(text, given, is_sealed)
         except UNREADABLE:
             events = []  # found again below, with its line
-        if len(events) == num_lines:  # else empty lines are among them
+        if len(events) == len(given) - (given[-1] == b""):  # else empty lines are among them
             return Body(events)
-    return _line_by_line(text.split(b"\n"), damage)
+    return _line_by_line(given, damage, is_sealed)
 
 
-def _line_by_line(given: list[bytes], damage: str | None) -> Body:
+def _decode_whole(text: bytes, given: list[bytes], is_sealed: bool) -> list[AnyEvent]:
+    """Empty if a checksum does not match."""
+    if not is_sealed:
+        return _decoder.decode_lines(text)
+    lines = given[:-1] if given[-1] == b"" else given
+    plain = [line for line in map(unsealed, lines, itertools.count(2)) if line is not None]
+    return _decoder.decode_lines(b"\n".join(plain)) if len(plain) == len(lines) else []
+
+
+def _decode(line: bytes, number: int, is_sealed: bool) -> AnyEvent | None:
+    """None for an empty line; UNREADABLE or TraceError where there is no event."""
+    if not line.strip():
+        return None
+    plain = unsealed(line, number) if is_sealed else line
+    if plain is None:
+        msgspec.json.decode(line)  # what is no JSON at all has its own reason
+        raise TraceError(CHANGED)
+    return _decoder.decode(plain)
+
+
+def _line_by_line(given: list[bytes], damage: str | None, is_sealed: bool) -> Body:
     events: list[AnyEvent] = []
     lines: list[int] = []
     broken: list[Broken] = []
@@ -78,13 +106,13 @@ def _line_by_line(given: list[bytes], damage: str | None) -> Body:
             end = Broken(number, len(events), damage)
             break
         try:
-            if line.strip():
-                events.append(_decoder.decode(line))
+            event = _decode(line, number, is_sealed)
+            if event is not None:
+                events.append(event)
                 lines.append(number)
-        except UNREADABLE as error:
-            if is_last:
-                cut = Sentence.of("trace.cut", "the line is cut off")
-                end = Broken(number, len(events), cut)
+        except (*UNREADABLE, TraceError) as error:
+            if is_last and not (is_sealed and holds_seal(line)):
+                end = Broken(number, len(events), CUT)
             else:
                 broken.append(Broken(number, len(events), reason_of(error)))
         if len(broken) > MAX_BROKEN:
@@ -186,13 +214,25 @@ def _ending(trace: Trace, body: Body) -> str | None:
     """What is to be said about the end of the file."""
     if body.end is not None:
         return at_line(body.end.line, body.end.reason)
-    end = trace.at(trace.last)
-    if not is_midway(end):
+    reason = _early_end(trace.at(trace.last), body)
+    return None if reason is None else at_line(body.last_line + 1, reason)
+
+
+def _early_end(end: State, body: Body) -> Sentence | None:
+    if is_midway(end):
+        return Sentence.of(
+            "trace.ends_midway", "the file ends in the middle of step {step}", step=end.step
+        )
+    written = body.num_written or 0
+    missing = written - len(body.events) - len(body.broken)
+    if missing <= 0:
         return None
-    reason = Sentence.of(
-        "trace.ends_midway", "the file ends in the middle of step {step}", step=end.step
+    return Sentence.of(
+        "trace.ends_early",
+        "the file ends here, and {missing:,} of its {written:,} events are missing",
+        missing=missing,
+        written=written,
     )
-    return at_line(body.line(len(body.events) - 1) + 1, reason)
 
 
 def left_out(broken: tuple[Broken, ...]) -> Sentence | None:

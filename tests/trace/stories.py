@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from engine.trace.events import (
     BlockHashed,
     BlocksCached,
@@ -37,6 +39,13 @@ def build_trace(events: Iterable[Event], **settings: Any) -> Trace:
     for event in events:
         trace.append(event)
     return trace
+
+
+def old_file(trace: Trace) -> bytes:
+    """As it was written before lines had checksums: version 1."""
+    header = msgspec.to_builtins(msgspec.structs.replace(trace.header, version=1))
+    del header["num_events"]
+    return msgspec.json.Encoder().encode_lines([header, *trace.events_from(0)])
 
 
 def fold(events: Iterable[Event], state: State | None = None, **settings: Any) -> State:

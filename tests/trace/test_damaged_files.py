@@ -1,4 +1,7 @@
-"""What is wrong with a file is told in one sentence, and what stands before it is kept."""
+"""What is wrong with a file is told in one sentence, and what stands before it is kept.
+
+The files are of version 1, without checksums: what is wrong there is found by what it says.
+"""
 
 import gzip
 import json
@@ -9,11 +12,7 @@ from typing import Any
 
 import pytest
 
-from engine.trace.codec import (
-    Loaded,
-    encode_trace,
-    read_trace,
-)
+from engine.trace.codec import Loaded, read_trace
 from engine.trace.events import (
     BlocksTaken,
     Event,
@@ -23,11 +22,11 @@ from engine.trace.events import (
 )
 from engine.trace.header import FORMAT_VERSION
 from engine.trace.trace import Trace
-from tests.trace.stories import LONE, LONE_PROMPT, build_header, build_trace
+from tests.trace.stories import LONE, LONE_PROMPT, build_header, build_trace, old_file
 
 
 def lone_text() -> bytes:
-    return encode_trace(build_trace(LONE))
+    return old_file(build_trace(LONE))
 
 
 def lines_of(text: bytes) -> list[bytes]:
@@ -240,7 +239,7 @@ def test_the_story_stands_where_these_tests_expect_it() -> None:
 
 
 def test_a_small_file_of_millions_of_short_lines_is_refused_at_once():
-    header = encode_trace(Trace(build_header()))
+    header = old_file(Trace(build_header()))
     for filling in (b"\n", b" \n", b"{}\n"):
         bomb = gzip.compress(header + filling * 3_000_000)
         loaded = read_trace(bomb, max_bytes=48 << 20)

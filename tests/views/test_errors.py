@@ -76,7 +76,7 @@ def test_a_refused_setting_is_said_in_three_languages():
 def test_a_sentence_within_a_sentence_is_said_in_the_same_language():
     problem = read_trace(b'{"format": "pagewalk-trace", "version": 9}\n').problem
     assert problem == (
-        "line 1: a newer Pagewalk wrote this trace (format version 9, this one reads 1): "
+        "line 1: a newer Pagewalk wrote this trace (format version 9, this one reads 2): "
         "update Pagewalk"
     )
     assert Text("ja").said(problem).startswith("1 行目：")

@@ -14,7 +14,7 @@ from engine.trace.header import FORMAT_VERSION
 from engine.trace.state import Cursor
 from tests.trace.perfetto import read
 from tests.views.runs import NAMES, WORKLOADS, golden_trace
-from tests.views.uploads import TEXT, doc_file, open_bytes, rows, sent
+from tests.views.uploads import TEXT, doc_file, old_doc_file, open_bytes, rows, sent
 from views import opening
 from views.limits import Limits
 from views.opening import Upload, open_upload, perfetto_file, trace_file
@@ -76,11 +76,11 @@ REFUSED = {
     "empty": (b"", "the file is empty"),
     "junk": (bytes(range(256)) * 40, "this is a binary file"),
     "foreign": (b'{"name": "x"}\n', 'its first line has no field "format"'),
-    "newer": (with_header(doc_file(), version=FORMAT_VERSION + 1), "a newer Pagewalk"),
+    "newer": (with_header(old_doc_file(), version=FORMAT_VERSION + 1), "a newer Pagewalk"),
     "snapshots": ((GOLDEN / "doc_example.jsonl.gz").read_bytes(), "a recorded run of snapshots"),
-    "unknown setting": (with_config(doc_file(), block_sise=4), "block_sise"),
-    "wrong setting": (with_config(doc_file(), policy="lifo"), "fcfs, priority"),
-    "huge pool": (with_config(doc_file(), num_blocks=3_000_000), "3,000,000 blocks"),
+    "unknown setting": (with_config(old_doc_file(), block_sise=4), "block_sise"),
+    "wrong setting": (with_config(old_doc_file(), policy="lifo"), "fcfs, priority"),
+    "huge pool": (with_config(old_doc_file(), num_blocks=3_000_000), "3,000,000 blocks"),
     "short gzip": (doc_file(compress=True)[:15], "ends too early"),
 }
 
@@ -98,7 +98,10 @@ PARTLY = {
     "cut gzip": (doc_file(compress=True)[:-200], "ends too early"),
     "ends in a step": (b"".join(lines_of(doc_file())[:20]), "ends in the middle of step 1"),
     "wrong line": (doc_file() + b"nonsense\n{}\n", "malformed"),
-    "impossible": (b"".join(lines_of(doc_file())[:6]) * 1 + lines_of(doc_file())[5], "free queue"),
+    "impossible": (
+        b"".join(lines_of(old_doc_file())[:6]) + lines_of(old_doc_file())[5],
+        "free queue",
+    ),
     "bomb": (bomb(Limits().max_trace_bytes + (2 << 20)), "unpacks to more than 48 MiB"),
 }
 
@@ -121,7 +124,7 @@ def test_a_file_without_a_step_opens_at_its_beginning():
 
 def test_settings_that_a_file_leaves_out_have_vllm_s_defaults():
     few = {"block_size": 4, "num_blocks": 11, "max_num_batched_tokens": 64}
-    run = open_bytes(with_header(doc_file(), config=few))
+    run = open_bytes(with_header(old_doc_file(), config=few))
     assert run.trace.header.config["max_num_seqs"] == run.config.max_num_seqs
     assert run.trace.num_events == golden_trace("doc_example").num_events
 

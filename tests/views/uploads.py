@@ -4,6 +4,7 @@ import base64
 import json
 
 from engine.trace.codec import encode_trace
+from tests.trace.stories import old_file
 from tests.views.runs import golden_trace
 from views.opening import Upload, open_upload
 from views.text import Text
@@ -14,6 +15,11 @@ ROW = {"timestamp": 0, "input_length": 1100, "output_length": 3, "hash_ids": [0,
 
 def doc_file(*, compress=False):
     return encode_trace(golden_trace("doc_example"), compress=compress)
+
+
+def old_doc_file():
+    """Without checksums, so that a test can change what it says."""
+    return old_file(golden_trace("doc_example"))
 
 
 def open_bytes(content, name="run.jsonl", **fields):
