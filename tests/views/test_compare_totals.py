@@ -6,7 +6,9 @@ import pytest
 from engine.core.kv_events import BlockRemoved
 from engine.workload import ScriptedRun
 from tests.views.comparisons import TEXT, halves
+from views.comparing import half, start_of
 from views.figures.compare.compare import compare
+from views.figures.compare.compare_inputs import Setting
 from views.workloads import MATERIALS, MAX_STEPS, arranged
 
 PAIRS = [
@@ -84,8 +86,8 @@ def counted(name, half):
 def test_the_totals_are_what_the_engine_counts(name, left, right):
     both = halves(name, left, right if right else None)
     page = compare(*both, TEXT)
-    for place, half in enumerate(both):
-        own = counted(name, half)
+    for place, side in enumerate(both):
+        own = counted(name, side)
         shown = {row["key"]: row["values"][place] for row in page["totals"]}
         assert shown["steps"] == str(own["steps"])
         assert shown["computed"] == f"{own['computed']:,}"
@@ -94,8 +96,46 @@ def test_the_totals_are_what_the_engine_counts(name, left, right):
         assert shown["hit_rate"] == share
         assert shown["evictions"] == str(own["evictions"])
         assert shown["preemptions"] == str(own["preemptions"])
-        assert shown["peak"].startswith(f"{own['peak'] * int(half.setting.block_size)} (")
+        assert shown["peak"].startswith(f"{own['peak'] * int(side.setting.block_size)} (")
         assert shown["waste"] == f"{100 * own['waste']:.1f}%"
         assert shown["mean_end"] == f"{sum(own['ends'].values()) / len(own['ends']):.1f}"
         ends = {row["request"]: row["values"][place] for row in page["finished"]}
         assert ends == {id_: str(step) for id_, step in own["ends"].items()}
+
+
+def mean_row(page):
+    return next(row for row in page["totals"] if row["key"] == "mean_end")
+
+
+def ends(page):
+    return {row["request"]: row["values"] for row in page["finished"]}
+
+
+def test_the_mean_end_leaves_out_whom_the_playground_has_not_finished():
+    both = halves("pressure", {}, {"num_blocks": "10"})
+    whole, cut = compare(*both, TEXT), compare(*both, TEXT, ["r0"])
+    assert ends(whole) == ends(cut) == {"r0": ["8", "8"], "r1": ["15", "11"]}
+    assert mean_row(whole)["values"] == ["11.5", "9.5"]
+    assert mean_row(cut)["values"] == ["15.0", "11.0"]
+    assert ": 2 of 2." in mean_row(whole)["hint"]
+    assert ": 1 of 2." in mean_row(cut)["hint"]
+    none = mean_row(compare(*both, TEXT, ["r0", "r1"]))
+    assert (none["values"], none["better"]) == (["–", "–"], "")
+
+
+def test_an_abort_is_no_end_that_counts():
+    """r1 ends by itself on the right alone, before anybody aborts it."""
+    material = MATERIALS["pressure"]
+    first, second = material.workload.requests
+    leaves = msgspec.structs.replace(second, abort_step=12)
+    workload = msgspec.structs.replace(material.workload, requests=(first, leaves))
+    left_early = material._replace(workload=workload)
+    start = start_of(left_early)
+    both = [half(left_early, one, start, TEXT) for one in (Setting(), Setting(num_blocks="10"))]
+    page = compare(*both, TEXT)
+    assert ends(page) == {"r0": ["8", "8"], "r1": ["12, aborted", "11"]}
+    assert mean_row(page)["values"] == ["8.0", "8.0"]
+    assert mean_row(page)["better"] == "equal"
+    assert [row["better"] for row in page["finished"]] == ["equal", ""]
+    told = [line["text"] for line in page["reasons"]["lines"] if line["kind"] == "finish"]
+    assert told == ["r1 is aborted in step 12 on the left; on the right it ends in step 11."]

@@ -23,6 +23,7 @@ MESSAGES: dict[str, str] = {
     # Totals
     "compare.no_value": "–",
     "compare.never": "never",
+    "compare.aborted": "{step}, aborted",
     "compare.peak": "{n} ({blocks}, {share})",
     # A step
     "compare.alike": "At this step both runs are alike.",
@@ -49,6 +50,9 @@ MESSAGES: dict[str, str] = {
     "compare.preempted": "{request} is preempted {left} × on the left, {right} × on the right.",
     "compare.computes": "{request} computes {left} tokens on the left, {right} on the right: what a preemption threw away is computed again, unless it hits.",
     "compare.ends": "{request} ends in step {left} on the left, in step {right} on the right.",
+    "compare.aborted_left": "{request} is aborted in step {left} on the left; on the right it ends in step {right}.",
+    "compare.aborted_right": "{request} is aborted in step {right} on the right; on the left it ends in step {left}.",
+    "compare.aborted_both": "{request} is aborted in step {left} on the left, in step {right} on the right.",
     "compare.never_ends_left": "{request} never ends on the left; on the right it ends in step {step}.",
     "compare.never_ends_right": "{request} never ends on the right; on the left it ends in step {step}.",
     "compare.as_far": "{request}, which is not over, gets the last of its tokens in step {left} on the left, in step {right} on the right.",
@@ -117,7 +121,7 @@ MESSAGES: dict[str, str] = {
     "compare_total.peak": "peak, slots",
     "compare_total.waste": "waste",
     "compare_total_hint.capacity": "block_size for each block but the null block: the memory that each side has.",
-    "compare_total_hint.mean_end": "The step in which a request ends, as a mean over all of them. Sooner is better.",
+    "compare_total_hint.mean_end": "The step in which a request ends, as a mean over those that end by themselves on both sides: {n} of {all}. Who is aborted, cut off or never ends is left out. Sooner is better.",
     "compare_total_hint.steps": "How many steps the run took. They are numbered from 0. Fewer are better.",
     "compare_total_hint.computed": "All that the model computed, those that it computed again included. Fewer are better.",
     "compare_total_hint.hits": "Found in the cache by requests that were never preempted, as vLLM counts. More are better.",

@@ -74,7 +74,7 @@ def compare(left: Half, right: Half, text: Text, unended: Collection[str] = ()) 
         "requests": _requests([half.trace for half in halves]),
         "more": _more(halves, text),
         "places": _places(both[0], both[1], halves, text),
-        "totals": total_rows(sums[0], sums[1], text),
+        "totals": total_rows(sums[0], sums[1], text, unended),
         "finished": finish_rows(sums[0], sums[1], text, unended),
         "reasons": _reasons(halves, sums, text, unended),
         "legend": [[name, text.named("block_state", name)] for name in BLOCK_STATES],

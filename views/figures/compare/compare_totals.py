@@ -9,6 +9,8 @@ from views.figures.moment import num_finished_steps
 from views.figures.run_numbers import StepNumbers
 from views.text import Text
 
+ABORT = "abort"  # the reason of an end that somebody else wanted
+
 
 class Totals(NamedTuple):
     """What one run comes to. A run that never ends has a `steps` of None."""
@@ -24,6 +26,7 @@ class Totals(NamedTuple):
     block_size: int
     waste: float  # mean share of the held slots that are empty, over the steps that hold any
     finished: Mapping[str, int | None]  # request id -> step; None: it never ends
+    aborted: Collection[str]  # those of them that did not end by themselves
     computed_by: Mapping[str, int]  # request id -> tokens
 
 
@@ -44,6 +47,7 @@ def totals(trace: Trace, moments: Iterable[StepNumbers]) -> Totals:
         block_size=state.block_size,
         waste=sum(waste) / len(waste) if waste else 0.0,
         finished={id_: request.finished_step for id_, request in state.requests.items()},
+        aborted={id_ for id_, r in state.requests.items() if r.finish_reason == ABORT},
         computed_by=computed,
     )
 
@@ -84,15 +88,17 @@ def _peak(trace: Trace) -> int:
     return peak
 
 
-def total_rows(left: Totals | None, right: Totals | None, text: Text) -> list[dict[str, Any]]:
+def total_rows(
+    left: Totals | None, right: Totals | None, text: Text, unended: Collection[str] = ()
+) -> list[dict[str, Any]]:
     """Values and the better one; no verdict where a side is missing or never ends.
 
-    `sign`: 1 where more is better, -1 where less is, 0 where neither.
+    `sign`: 1 where more is better, -1 where less is, 0 where neither. `unended`: as in `compare`.
     """
     return [
         _row("capacity", "", (left, right), text, sign=0),
         _row("steps", "steps", (left, right), text, sign=-1),
-        _row("mean_end", "", (left, right), text, sign=-1),
+        _mean_end((left, right), text, unended),
         _row("computed", "computed", (left, right), text, sign=-1),
         _row("hits", "hits", (left, right), text, sign=1),
         _row("hit_rate", "", (left, right), text, sign=1),
@@ -116,6 +122,32 @@ def _row(
     }
 
 
+def _mean_end(
+    both: tuple[Totals | None, Totals | None], text: Text, unended: Collection[str]
+) -> dict[str, Any]:
+    """Over the same requests on both sides: those that end by themselves on each."""
+    known = [one for one in both if one is not None]
+    ids = dict.fromkeys(id_ for one in known for id_ in one.finished)
+    ended = [id_ for id_ in ids if id_ not in unended and all(_ends(one, id_) for one in known)]
+    means = [None if one is None or not ended else _mean_step(one, ended) for one in both]
+    words = [text("compare.no_value") if mean is None else f"{mean:.1f}" for mean in means]
+    return {
+        "key": "mean_end",
+        "label": text.named("compare_total", "mean_end"),
+        "hint": text("compare_total_hint.mean_end", n=len(ended), all=len(ids)),
+        "values": words,
+        "better": _better("mean_end", means, both, -1),
+    }
+
+
+def _ends(one: Totals, request_id: str) -> bool:
+    return one.finished.get(request_id) is not None and request_id not in one.aborted
+
+
+def _mean_step(one: Totals, request_ids: Collection[str]) -> float:
+    return sum(one.finished[id_] or 0 for id_ in request_ids) / len(request_ids)
+
+
 def _value(key: str, name: str, one: Totals) -> float | None:
     if key == "hit_rate":
         return one.hits / one.queries if one.queries else None
@@ -123,9 +155,6 @@ def _value(key: str, name: str, one: Totals) -> float | None:
         return one.peak_blocks * one.block_size
     if key == "capacity":
         return one.num_usable_blocks * one.block_size
-    if key == "mean_end":
-        ends = [step for step in one.finished.values() if step is not None]
-        return sum(ends) / len(ends) if ends else None
     found: float | None = getattr(one, name)
     return found
 
@@ -137,8 +166,6 @@ def _words(key: str, value: float | None, one: Totals | None, text: Text) -> str
         return text("compare.never" if key == "steps" else "compare.no_value")
     if key in ("hit_rate", "waste"):
         return f"{100 * value:.1f}%"
-    if key == "mean_end":
-        return f"{value:.1f}"
     if key == "peak":
         share = one.peak_blocks / one.num_usable_blocks
         return text("compare.peak", n=int(value), blocks=one.peak_blocks, share=f"{share:.0%}")
@@ -179,22 +206,25 @@ def finish_rows(
     rows = []
     for id_ in ids:
         steps = [None if one is None else one.finished.get(id_) for one in (left, right)]
+        is_aborted = any(one is not None and id_ in one.aborted for one in (left, right))
         rows.append(
             {
                 "request": id_,
                 "is_cut": id_ in unended,
-                "values": [
-                    text("compare.no_value")
-                    if one is None
-                    else text("compare.never")
-                    if step is None
-                    else str(step)
-                    for one, step in zip((left, right), steps, strict=True)
-                ],
-                "better": _sooner(steps, known=left is not None and right is not None),
+                "values": [_end_words(one, id_, text) for one in (left, right)],
+                "better": "" if is_aborted else _sooner(steps, known=None not in (left, right)),
             }
         )
     return rows
+
+
+def _end_words(one: Totals | None, request_id: str, text: Text) -> str:
+    if one is None:
+        return text("compare.no_value")
+    step = one.finished.get(request_id)
+    if step is None:
+        return text("compare.never")
+    return text("compare.aborted", step=step) if request_id in one.aborted else str(step)
 
 
 def _sooner(steps: list[int | None], *, known: bool) -> str:

@@ -10,12 +10,18 @@ from engine.trace.entries import RequestState
 from engine.trace.state import State
 from engine.trace.trace import Trace
 from views.figures.compare.compare_frames import Differing, Frame, while_computing
-from views.figures.compare.compare_totals import Totals
+from views.figures.compare.compare_totals import ABORT, Totals
 from views.figures.why.why_picture import subject_of, token_word
 from views.figures.why.why_words import Teller, words
 from views.text import Text
 
 MAX_LINES = 40
+ENDS = {  # whether it was aborted on the left, on the right
+    (False, False): "compare.ends",
+    (True, False): "compare.aborted_left",
+    (False, True): "compare.aborted_right",
+    (True, True): "compare.aborted_both",
+}
 MAX_SAID = 4  # requests that one sentence about a step names
 
 
@@ -219,7 +225,11 @@ def _finish(one: RequestState, other: RequestState, both: Both, text: Text) -> L
         step = ends[1] if ends[0] is None else ends[0]
         assert step is not None
         return Line(step + 1, "finish", id_, text(key, request=id_, step=step))
-    key = "compare.as_far" if is_cut else "compare.ends"
+    key = (
+        "compare.as_far"
+        if is_cut
+        else ENDS[one.finish_reason == ABORT, other.finish_reason == ABORT]
+    )
     sentence = text(key, request=id_, left=ends[0], right=ends[1])
     return Line(min(ends[0], ends[1]) + 1, "finish", id_, sentence)
 

@@ -22,6 +22,7 @@ MESSAGES: dict[str, str] = {
     # Totals
     "compare.no_value": "–",
     "compare.never": "終わらない",
+    "compare.aborted": "{step}（中断）",
     "compare.peak": "{n}（{blocks}、{share}）",
     # A step
     "compare.alike": "このステップでは、両方の実行は同じです。",
@@ -44,6 +45,9 @@ MESSAGES: dict[str, str] = {
     "compare.preempted": "{request} がプリエンプトされるのは、左では {left} 回、右では {right} 回です。",
     "compare.computes": "{request} が計算するのは、左では {left} トークン、右では {right} トークンです。プリエンプションで捨てた分は、ヒットしない限り計算し直します。",
     "compare.ends": "{request} の終了は、左ではステップ {left}、右ではステップ {right} です。",
+    "compare.aborted_left": "{request} は左ではステップ {left} で中断され、右ではステップ {right} で終了します。",
+    "compare.aborted_right": "{request} は右ではステップ {right} で中断され、左ではステップ {left} で終了します。",
+    "compare.aborted_both": "{request} は左ではステップ {left}、右ではステップ {right} で中断されます。",
     "compare.never_ends_left": "{request} は、左では終了せず、右ではステップ {step} で終了します。",
     "compare.never_ends_right": "{request} は、右では終了せず、左ではステップ {step} で終了します。",
     "compare.as_far": "まだ終わっていない {request} が今ある最後のトークンを得るのは、左ではステップ {left}、右ではステップ {right} です。",
@@ -110,7 +114,7 @@ MESSAGES: dict[str, str] = {
     "compare_total.peak": "ピーク（スロット）",
     "compare_total.waste": "無駄",
     "compare_total_hint.capacity": "null ブロックを除く全ブロックの block_size の合計。左右それぞれのメモリ量です。",
-    "compare_total_hint.mean_end": "リクエストが終了するステップの、全リクエストの平均。早いほど良い値です。",
+    "compare_total_hint.mean_end": "リクエストが終了するステップの平均。左右どちらでも自分で終わるものだけを数えます（{all} 件中 {n} 件）。中断されたもの、途中で切れたもの、終わらないものは含みません。早いほど良い値です。",
     "compare_total_hint.steps": "実行にかかったステップの数です。番号は 0 から始まります。少ないほど良い値です。",
     "compare_total_hint.computed": "計算し直した分も含め、モデルが計算したすべて。少ないほど良い値です。",
     "compare_total_hint.hits": "プリエンプトされたことのないリクエストがキャッシュで見つけた分。vLLM と同じ数え方です。多いほど良い値です。",

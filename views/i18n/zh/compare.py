@@ -22,6 +22,7 @@ MESSAGES: dict[str, str] = {
     # Totals
     "compare.no_value": "–",
     "compare.never": "不会结束",
+    "compare.aborted": "{step}（中止）",
     "compare.peak": "{n} ({blocks}, {share})",
     # A step
     "compare.alike": "这一步两边相同。",
@@ -44,6 +45,9 @@ MESSAGES: dict[str, str] = {
     "compare.preempted": "{request} 在左边被抢占 {left} 次，在右边 {right} 次。",
     "compare.computes": "{request} 在左边计算 {left} 个 token，在右边 {right} 个：被抢占丢掉的要重算，除非命中。",
     "compare.ends": "{request} 在左边第 {left} 步结束，在右边第 {right} 步结束。",
+    "compare.aborted_left": "{request} 在左侧第 {left} 步被中止；在右侧第 {right} 步结束。",
+    "compare.aborted_right": "{request} 在右侧第 {right} 步被中止；在左侧第 {left} 步结束。",
+    "compare.aborted_both": "{request} 在左侧第 {left} 步、在右侧第 {right} 步被中止。",
     "compare.never_ends_left": "{request} 在左边始终没有结束；在右边于第 {step} 步结束。",
     "compare.never_ends_right": "{request} 在右边始终没有结束；在左边于第 {step} 步结束。",
     "compare.as_far": "尚未结束的 {request} 得到目前最后一个 token：左边在第 {left} 步，右边在第 {right} 步。",
@@ -110,7 +114,7 @@ MESSAGES: dict[str, str] = {
     "compare_total.peak": "峰值，槽位",
     "compare_total.waste": "浪费",
     "compare_total_hint.capacity": "除 null 块外，每块 block_size 个：两边各有的内存。",
-    "compare_total_hint.mean_end": "请求在哪一步结束，对所有请求取平均。越早越好。",
+    "compare_total_hint.mean_end": "请求结束的步，只对两侧都自行结束的请求取平均：{all} 个中的 {n} 个。被中止、被截断或永不结束的不计。越早越好。",
     "compare_total_hint.steps": "运行用了多少步。编号从 0 开始。越少越好。",
     "compare_total_hint.computed": "模型计算的全部 token，包括重新计算的。越少越好。",
     "compare_total_hint.hits": "从未被抢占的请求在缓存中找到的 token，与 vLLM 的统计一致。越多越好。",
