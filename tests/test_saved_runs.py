@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from engine.config import EngineConfig
-from engine.sources import saved
+from engine.sources import recording as on_disk
 from engine.sources.resume import Rest
 from engine.sources.saved import ID, About, RunNotFoundError, SavedRuns
 from engine.trace.codec import encode_header, encode_lines, encode_trace, read_trace
@@ -80,9 +80,9 @@ def test_a_run_is_written_as_it_grows_and_every_time_it_can_be_opened(runs):
 
 def test_only_what_is_new_is_written(runs, monkeypatch):
     written = []
-    encode = saved.encode_lines
+    encode = on_disk.encode_lines
     monkeypatch.setattr(
-        saved,
+        on_disk,
         "encode_lines",
         lambda events, place: written.append(events) or encode(events, place),
     )

@@ -239,13 +239,6 @@ def interrupt(chosen: Choices, what: str) -> None:
         chosen.pursuit = None
 
 
-def say_copied(chosen: Choices, begun: Run | None) -> None:
-    """Once, when a run that was opened by its link goes on: whoever has that link has it as it was."""
-    if begun is not None and begun.became_copy:
-        begun.became_copy = False
-        chosen.say_also(Text(chosen.language)("saved.copy"))
-
-
 ACTIONS: dict[str, Action] = {
     "target": _go_to,
     "chosen": _go_to_position,

@@ -4,6 +4,8 @@ import importlib
 
 from engine.errors import PagewalkError, SourceError
 from views.choices import Choices
+from views.figures.time.until import BRANCHED, RETURNED, until_words
+from views.runs import Run
 from views.saving import Brought, bring_back, go_on
 from views.text import Text
 
@@ -31,8 +33,25 @@ def bring(chosen: Choices, run_id: object) -> bool:
         return False
     chosen.example = brought.example
     chosen.put(brought.run, brought.run.trace.last, brought.origin)
-    chosen.say("note", brought.words(Text(chosen.language)))
+    words = Text(chosen.language)
+    chosen.say("note", brought.words(words))
+    if (until := brought.awaited) is not None:
+        chosen.offer(until, words("saved.pending", until=until_words(until, words)))
     return True
+
+
+def remember(chosen: Choices, begun: Run | None) -> None:
+    """For after each action: what the run is on its way to is saved with it; and once, when a run
+    that was opened by its link goes on, it is said that whoever has that link has it as it was."""
+    if begun is not None and begun.became_copy:
+        begun.became_copy = False
+        chosen.say_also(Text(chosen.language)("saved.copy"))
+    wanted = None if chosen.pursuit is None else chosen.pursuit.until
+    if wanted is not None and wanted.kind in (BRANCHED, RETURNED):
+        wanted = None  # it is on its way there again when it comes back
+    for run in (begun, chosen.run):
+        if run is not None and run.saving is not None:
+            run.saving.waits_for(wanted if run is chosen.run else None)
 
 
 def waits_for_engine(chosen: Choices) -> bool:

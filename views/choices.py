@@ -70,6 +70,7 @@ class Choices:
     notices: dict[str, str] = field(default_factory=dict)  # kind -> sentence
     refused: Restart | None = None  # where waiting for ever is a way out of the error
     put_away: dict[str, str] | None = None  # the link of the run that a notice offers to bring back
+    awaited: Until | None = None  # what a notice offers to go on to
     beside: Run | None = None  # the saved run that a lab was asked for, not on this desk
     waiting: list[Brought] = field(default_factory=list)  # runs that came back, without an engine
     address_is_seen: bool = False  # which example and run it names
@@ -113,6 +114,11 @@ class Choices:
         if "run" in link:
             self.say("away", sentence)
             self.put_away = link
+
+    def offer(self, until: Until, sentence: str) -> None:
+        """Beside what is said: to go on to what a run that came back was on its way to."""
+        self.notices["pending"] = sentence
+        self.awaited = until
 
     def clear_draft(self) -> None:
         """The prompt was taken: the form empties itself, and keeps how it was meant."""

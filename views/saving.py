@@ -19,6 +19,7 @@ from views.branching import scripted_run
 from views.drafts import Draft
 from views.examples import EXAMPLES, OWN
 from views.figures.moment import num_finished_steps
+from views.figures.time.until import Until
 from views.runs import Run
 from views.shelf import Origin
 from views.text import Text
@@ -44,6 +45,7 @@ class Saving:
         self._drafts = run.drafts
         self._example, self._origin = example, origin
         self._came_from = came_from
+        self._awaited: Until | None = None
         self._rest = run.live.rest if run.live is not None else None
         if came_from is not None:
             self._rest = came_from.about.rest
@@ -51,6 +53,12 @@ class Saving:
     def keep(self) -> None:
         """For after each finished step and each input. Costs what is new, and never raises."""
         self._recording.keep(self._about)
+
+    def waits_for(self, until: Until | None) -> None:
+        """What this run is on its way to, so that whoever it comes back to can go on."""
+        if until != self._awaited:
+            self._awaited = until
+            self._recording.tell(self._about)
 
     @property
     def run_id(self) -> str | None:
@@ -85,6 +93,7 @@ class Saving:
             typed={id_: draft._asdict() for id_, draft in self._drafts.items()},
             origin=None if self._origin is None else self._origin._asdict(),
             rest=self._rest,
+            awaited=None if self._awaited is None else self._awaited.named(),
         )
 
 
@@ -95,6 +104,11 @@ class Brought(NamedTuple):
     example: str
     origin: Origin | None
     saved: Saved
+
+    @property
+    def awaited(self) -> Until | None:
+        """What it was on its way to when it was lost; None where it stood."""
+        return Until.from_browser(self.saved.about.awaited)
 
     def words(self, text: Text, *, is_page_new: bool = True) -> str:
         """What the page says about it."""

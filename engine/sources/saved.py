@@ -15,27 +15,25 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakSet
 
 import msgspec
 
 from engine.errors import Sentence, SourceError
 from engine.sources.recorded import last_whole
-from engine.sources.resume import Rest
+from engine.sources.recording import ABOUT, PART, TRACE, About, Recording, Stop
 from engine.system import refusal_of
-from engine.trace.codec import encode_header, encode_lines, read_trace
-from engine.trace.events import INPUT_EVENTS, StepEnded
+from engine.trace.codec import read_trace
 from engine.trace.header import UNREADABLE
-from engine.trace.seal import holds_seal, seal, unsealed
+from engine.trace.seal import holds_seal, unsealed
 from engine.trace.trace import Trace
+
+__all__ = ["About", "Recording", "RunNotFoundError", "Saved", "SavedRuns", "Space", "Stop"]
 
 ID_BYTES = 16  # of randomness
 ID = re.compile(r"[A-Za-z0-9_-]{22}")  # what secrets.token_urlsafe makes of them
-TRACE, ABOUT, PART = ".jsonl", ".about.json", ".part"
-_BINARY = getattr(os, "O_BINARY", 0)  # Windows would write other ends of line
 DAY_S = 86_400
 SWEEP_EVERY_S = 60
 SWEEP_AGAIN_S = 5  # where there is too much
@@ -46,29 +44,12 @@ ABOUT_LOST = Sentence.of(
 )
 
 
-class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a run is brought back with besides its events."""
-
-    example: str = ""  # under which it was begun
-    typed: dict[str, dict[str, Any]] = {}  # request id -> the fields of its form
-    origin: dict[str, Any] | None = None  # of a branch: what its page says about it
-    rest: Rest | None = None
-
-
 class Space(NamedTuple):
     """How much saved runs may take."""
 
     run_bytes: int = 32 << 20  # of one run: then its recording stops
     total_bytes: int = 2 << 30  # of all: then the oldest go
     days: int = 30  # without a change: then a run goes
-
-
-class Stop(NamedTuple):
-    """Why a run is saved no further. `kind`: "full" (`Space.run_bytes`) or "disk"."""
-
-    kind: str
-    num_steps: int  # finished steps that are saved
-    reason: str  # "disk": what the operating system refused, without a path
 
 
 class RunNotFoundError(SourceError):
@@ -214,81 +195,3 @@ def _num_whole_lines(content: bytes) -> int:
 class _Size(NamedTuple):
     num_bytes: int
     changed_at: float
-
-
-class Recording:
-    """The files of one run that goes on. `stopped` says why no more of it is saved."""
-
-    def __init__(self, runs: SavedRuns, run_id: str, trace: Trace, *, num_known: int = 0) -> None:
-        self.run_id = run_id
-        self.stopped: Stop | None = None
-        self.num_bytes = 0
-        self._runs = runs
-        self._trace = trace
-        self._num_known = num_known
-        self._num_written = 0  # events
-        self._num_about_bytes = 0
-        self._is_begun = False
-
-    @property
-    def is_begun(self) -> bool:
-        """Whether something of this run can be brought back."""
-        return self._is_begun
-
-    def keep(self, about: Callable[[], About]) -> None:
-        """Append what the trace has gained; for after each finished step and each input.
-
-        Only new events are encoded. `about` is asked at the start and after an input: nothing else
-        changes it. Never raises for the disk: the run goes on, unsaved.
-        """
-        if self.stopped is not None or self._trace.num_events <= self._num_known:
-            return
-        events = self._trace.events_from(self._num_written)
-        begin = b"" if self._is_begun else encode_header(self._trace.header)
-        lines = begin + encode_lines(events, self._num_written)
-        is_told = self._is_begun and not any(isinstance(event, INPUT_EVENTS) for event in events)
-        record = None if is_told else seal([msgspec.json.encode(about())], 1)
-        about_bytes = self._num_about_bytes if record is None else len(record)
-        before = self.num_bytes + self._num_about_bytes
-        after = self.num_bytes + len(lines) + about_bytes
-        if after > self._runs.space.run_bytes:
-            self._stop("full")
-            return
-        try:
-            if record is not None:
-                self._write_about(record)
-            self._append(lines)
-        except OSError as error:
-            self._stop("disk", refusal_of(error))
-            return
-        self._num_written += len(events)
-        self._num_known = self._num_written
-        self.num_bytes, self._num_about_bytes = self.num_bytes + len(lines), about_bytes
-        self._runs.grew_by(after - before)
-
-    def _write_about(self, record: bytes) -> None:
-        """Before the events, so that no request is saved without what was typed for it."""
-        self._runs.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._runs.folder / f"{self.run_id}{ABOUT}"
-        part = path.with_name(path.name + PART)
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(record)
-        part.replace(path)
-
-    def _append(self, lines: bytes) -> None:
-        """Nothing stays open between two writes: many runs would use up the file descriptors.
-
-        A file that has gone is not made again, as it would lack its beginning.
-        """
-        new = 0 if self._is_begun else os.O_CREAT | os.O_EXCL
-        path = self._runs.path(self.run_id)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | new | _BINARY, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(lines)
-        self._is_begun = True
-
-    def _stop(self, kind: str, reason: str = "") -> None:
-        saved = self._trace.events_from(0)[: self._num_written]
-        num_steps = sum(isinstance(event, StepEnded) for event in saved)
-        self.stopped = Stop(kind, num_steps, reason)

@@ -6,13 +6,15 @@ import re
 import pytest
 
 from engine.errors import PagewalkError
-from tests.views.uploads import doc_file, rows
+from tests.views.uploads import doc_file, old_doc_file, rows
 from views.opening import Upload, open_upload
 from views.text import LANGUAGES, Text
 
-LINES = doc_file().splitlines(keepends=True)
+LINES = old_doc_file().splitlines(keepends=True)
+SEALED = doc_file().splitlines(keepends=True)
 HEADER, EVENTS = LINES[0], b"".join(LINES[1:])
 LOOKUP = next(place for place, line in enumerate(LINES) if b"PrefixLookedUp" in line)
+STEP_END = next(place for place, line in enumerate(LINES) if b"StepEnded" in line)
 TAKEN = next(place for place, line in enumerate(LINES) if b"BlocksTaken" in line)
 
 
@@ -40,6 +42,9 @@ FILES = {
     "half a header": HEADER[:-20] + b"\n" + EVENTS,
     "a setting of another type": HEADER.replace(b'"max_num_seqs":8', b'"max_num_seqs":"x"')
     + EVENTS,
+    "a header that was changed": doc_file().replace(b'"num_blocks":11', b'"num_blocks":12'),
+    "a digit that was changed": doc_file().replace(b'"token_budget":64', b'"token_budget":60', 1),
+    "a cut between two steps": b"".join(SEALED[: STEP_END + 1]),
     "cut": doc_file()[:-40],
     "cut gzip": gzip.compress(doc_file())[:-100],
     "short gzip": gzip.compress(doc_file())[:12],

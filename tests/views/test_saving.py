@@ -13,6 +13,7 @@ from engine.errors import SourceError
 from engine.sources.saved import SavedRuns, Space
 from engine.trace.codec import without_times
 from engine.trace.events import RequestAdded, StepBegan
+from engine.trace.seal import seal
 from tests.views import fake_live
 from views.branching import branch_of, scripted_run
 from views.drafts import Branch, Draft
@@ -233,8 +234,9 @@ def test_settings_of_another_version_are_told(runs, tmp_path, config):
     path = tmp_path / f"{saving.run_id}.jsonl"
     header, rest = path.read_bytes().split(b"\n", 1)
     known = msgspec.json.decode(header)
-    known["config"] = config
-    path.write_bytes(msgspec.json.encode(known) + b"\n" + rest)
+    known |= {"config": config}
+    del known["crc"]
+    path.write_bytes(seal([msgspec.json.encode(known)], 1) + rest)
     with pytest.raises(SourceError, match="are not understood: max_num_batched"):
         bring_back(runs, saving.run_id, WORDS)
 

@@ -8,11 +8,12 @@ from engine.trace.trace import Trace
 from views import session
 from views.components.piece import nothing, piece
 from views.figures.moment import num_finished_steps
+from views.figures.time.until import until_words
 from views.runs import Run
 
-KINDS = ("error", "stuck", "unsaved", "at_rest", "departs", "away", "note")
-CLOSABLE = ("error", "away", "note")
-SENT = ("closed", "aborted", "waited", "revisited")
+KINDS = ("error", "stuck", "unsaved", "at_rest", "departs", "away", "note", "pending")
+CLOSABLE = ("error", "away", "note", "pending")
+SENT = ("closed", "aborted", "waited", "revisited", "until")
 
 
 def notices() -> None:
@@ -61,6 +62,16 @@ def _way_out(kind: str, run: Run | None) -> dict[str, Any] | None:
     if kind == "away" and (link := session.choices().put_away) is not None:
         word, hint = text("saved.bring"), text("saved.bring_hint")
         return {"word": word, "hint": hint, "what": "revisited", "sent": {"names": link}}
+    if kind == "pending" and (until := session.choices().awaited) is not None:
+        if run.live is None:
+            return None  # there is no engine yet
+        word = text("saved.go_on", until=until_words(until, text))
+        return {
+            "word": word,
+            "hint": text("saved.go_on_hint"),
+            "what": "until",
+            "sent": until.named(),
+        }
     if kind == "error" and session.choices().refused is not None:
         steps = text.count("count.steps", num_finished_steps(run.trace))
         hint = text.count("notice.wait_hint", len(run.asked), steps=steps)

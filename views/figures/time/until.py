@@ -29,6 +29,10 @@ class Until(NamedTuple):
             return cls(kind, request_id)
         return cls(kind) if kind in (EVICTED, PREEMPTED, DONE) else None
 
+    def named(self) -> dict[str, str]:
+        """As a browser says it."""
+        return {"kind": self.kind, "request": self.request_id}
+
 
 def find_next(trace: Trace, cursor: Cursor, until: Until) -> Cursor | None:
     """The end of the first sub-step after `cursor` in which it happens; None if that is not there.
