@@ -1,10 +1,13 @@
 """The page that a browser gets before anything is drawn: Streamlit's own, which knows its server.
 
 Streamlit 1.67 asks for its server below the name of a page first, is refused, and waits 100 ms before
-it asks at the root.
+it asks at the root; then it waits for an answer before it connects, and only with the first messages
+learns which more of its scripts they need. All of that is known before.
 """
 
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import streamlit as st
@@ -26,6 +29,14 @@ NAMES = (
 )
 NAME_AT_THE_END = f"/(?:{'|'.join(NAMES)})?/?$"  # of an address; what is left leads to the server
 STATIC = Path(st.__file__).parent / "static"
+SCRIPTS = STATIC / "static" / "js"
+DRAWN_WITH = (
+    "BidiComponent",
+    "Button",
+    "ButtonGroup",
+    "Html",
+)  # Streamlit's, by every page of ours
+IMPORTED = re.compile(r'(?:\bfrom|\bimport)"\./([^"]+\.js)"')
 
 
 def routes() -> list[Route]:
@@ -41,10 +52,36 @@ def routes() -> list[Route]:
 
 
 def first_page() -> str:
-    """Told where its server is before its scripts run."""
+    """Told where its server is before its scripts run, and loading with them those needed later."""
     page = (STATIC / "index.html").read_text(encoding="utf-8")
     server = f'location.pathname.replace(RegExp({json.dumps(NAME_AT_THE_END)}), "/")'
+    # What Streamlit's frontend takes as an answer of /_stcore/host-config.
+    config = {
+        "allowedOrigins": list(st.get_option("client.allowedOrigins")),
+        "useExternalAuthToken": False,
+    }
     told = (
-        f"<script>window.__streamlit = {{ BACKEND_BASE_URL: location.origin + {server} }};</script>"
+        f"<script>window.__streamlit = {{ BACKEND_BASE_URL: location.origin + {server}, "
+        f"HOST_CONFIG: {json.dumps(config)} }};</script>"
     )
-    return page.replace("</head>", f"{told}\n</head>", 1)
+    later = (
+        f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'
+        for name in needed_later(page)
+    )
+    return page.replace("</head>", "\n".join((told, *later, "</head>")), 1)
+
+
+def needed_later(page: str) -> list[str]:
+    """Names of the scripts that a page of ours needs beside those that Streamlit's page names."""
+    ahead = [path.name for name in DRAWN_WITH for path in SCRIPTS.glob(f"{name}.*.js")]
+    found: dict[str, None] = {}
+    while ahead:
+        name = ahead.pop(0)
+        if name not in found and name not in page:
+            found[name] = None
+            ahead += _imports(name)
+    return list(found)
+
+
+def _imports(name: str) -> Iterable[str]:
+    return IMPORTED.findall((SCRIPTS / name).read_text(encoding="utf-8"))

@@ -1,11 +1,22 @@
 """What a browser gets first: Streamlit's page, which knows where its server is."""
 
+import json
 import re
 
 import pytest
+import streamlit as st
 
 from tests.source_tree import ROOT
-from views.first_page import NAME_AT_THE_END, NAMES, STATIC, first_page, routes
+from views.first_page import (
+    DRAWN_WITH,
+    NAME_AT_THE_END,
+    NAMES,
+    SCRIPTS,
+    STATIC,
+    first_page,
+    needed_later,
+    routes,
+)
 
 
 def test_every_page_of_the_app_has_it():
@@ -29,13 +40,29 @@ def test_the_server_is_where_the_name_of_the_page_begins(path, server):
     assert re.sub(NAME_AT_THE_END, "/", path, count=1) == server
 
 
-def test_it_is_streamlits_page_with_one_line_more():
+def test_it_is_streamlits_page_with_lines_more():
     page, own = first_page(), (STATIC / "index.html").read_text(encoding="utf-8")
     before, rest = page.split("<script>window.__streamlit", 1)
     assert before + "</head>" + rest.split("</head>", 1)[1] == own
-    assert rest.split("</script>")[0].endswith(', "/") };')
+
+
+def test_it_brings_what_the_server_would_answer_for_its_host():
+    told = first_page().split("HOST_CONFIG: ", 1)[1].split(" };</script>")[0]
+    assert json.loads(told) == {
+        "allowedOrigins": st.get_option("client.allowedOrigins"),
+        "useExternalAuthToken": False,
+    }
+
+
+def test_scripts_needed_later_load_with_the_first_ones():
+    own = (STATIC / "index.html").read_text(encoding="utf-8")
+    names = needed_later(own)
+    assert {name.split(".")[0] for name in names} >= set(DRAWN_WITH)
+    assert all((SCRIPTS / name).is_file() for name in names)
+    assert all(f'href="./static/js/{name}"' in first_page() for name in names)
 
 
 def test_below_a_path_it_stands_there(monkeypatch):
-    monkeypatch.setattr("streamlit.get_option", lambda name: "kv/cache")
+    options = {"server.baseUrlPath": "kv/cache", "client.allowedOrigins": ["https://example.org"]}
+    monkeypatch.setattr("streamlit.get_option", options.get)
     assert [route.path for route in routes()][:2] == ["/kv/cache", "/kv/cache/home"]

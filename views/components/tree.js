@@ -9,7 +9,6 @@ function present({ data, parentElement, setTriggerValue }) {
   frame.hidden = !nodes.length; attr(root, "data-recipe", data.recipe);
   attr(scroll, "role", "group"); attr(scroll, "aria-label", data.title);
   grow(part(canvas, "nodes"), data);
-  arrange(root, canvas, data);
   rove(part(canvas, "nodes"), ".face, .block, .chip");
   say(part(root, "empty"), data.empty);
   depths(part(root, "depths"), data.depths);
@@ -17,7 +16,7 @@ function present({ data, parentElement, setTriggerValue }) {
   link(root, data, setTriggerValue);
   onHover(root, (what) => follow(canvas, nodes, what));
   const known = trees.get(root) ?? watch(root, frame, scroll); known.data = data; known.canvas = canvas;
-  afterwards(() => { heighten(root, scroll, known); suit(root, known); seek(scroll, boxesOf(root, data), data); edgesOf(frame, scroll); });
+  afterwards(() => place(root, frame, scroll, known));
 }
 
 const trees = new WeakMap(); // root -> what it shows, for when its width changes
@@ -26,8 +25,19 @@ function watch(root, frame, scroll) {
   const known = {}; trees.set(root, known);
   for (const side of SIDES) { const edge = frame.appendChild(el("i", "cut")); attr(edge, "data-side", side); attr(edge, "aria-hidden", "true"); edge.hidden = true; }
   scroll.onscroll = () => edgesOf(frame, scroll);
-  new ResizeObserver(() => { if (!scroll.isConnected) return; if (known.data) heighten(root, scroll, known); suit(root, known); edgesOf(frame, scroll); }).observe(scroll);
+  new ResizeObserver(() => { if (scroll.isConnected && known.data) place(root, frame, scroll, known); }).observe(scroll);
   return known;
+}
+// Sizes are asked for before anything is placed: each question behind a change makes the whole layout anew.
+function place(root, frame, scroll, known) {
+  const { data, canvas } = known, width = scroll.clientWidth - PADDING.x;
+  heighten(root, scroll, known);
+  if (width <= 0) return;
+  const [level, nodes] = levelFor(data, width, known.room);
+  attr(root, "data-narrow", level === "narrow"); attr(root, "data-slim", level === "slim");
+  arrange(canvas, data, level, nodes);
+  seek(scroll, nodes, data, `${level} ${width}`);
+  afterPicture(() => edgesOf(frame, scroll));
 }
 
 // As high as the lens has room, so that only one of the two scrolls; a recipe below wants its own.
@@ -43,13 +53,11 @@ function heighten(root, scroll, known) {
 // Their columns shrink, down to the blocks alone in the end. What fits in none scrolls.
 const LEAST = { wide: Infinity, narrow: 58, slim: 24 }; // px to which a node may shrink
 const LEVELS = ["wide", "narrow", "slim"];
-const levelOf = (root) => (root.hasAttribute("data-slim") ? "slim" : root.hasAttribute("data-narrow") ? "narrow" : "wide");
 const BOXES = {
   wide: (node) => node,
   narrow: (node) => ({ ...node, x: node.narrow[0], w: node.narrow[1] }),
   slim: ({ slim: [x, y, w, h, beside], ...node }) => ({ ...node, x, y, w, h, beside }),
 };
-const boxesOf = (root, data) => drawnAs(levelOf(root), data, innerWidth > 640 ? roomOf(root) : Infinity); // a finger scrolls
 function drawnAs(level, data, width) {
   const nodes = data.nodes.map(BOXES[level]), wide = Math.max(0, ...nodes.map((node) => node.w));
   if (extent(nodes) <= width || LEAST[level] > wide) return nodes;
@@ -65,24 +73,18 @@ function atMost(nodes, most) {
   const moved = new Map(columns.map(([x, w]) => { const by = x && w > most ? w - most : 0, at = [x - left, w - by]; left += by; return [x, at]; }));
   return nodes.map((node) => { const [x, w] = moved.get(node.x); return { ...node, x, w, shrunk: w < node.w }; });
 }
-const roomOf = (root) => root.querySelector(".scroll").clientWidth - PADDING.x;
 const extent = (nodes) => Math.max(0, ...nodes.map((node) => node.x + node.w + (node.beside ?? 0))) - .5; // px: a rounded end
 const height = (nodes) => Math.max(0, ...nodes.map((node) => node.y + node.h));
-function levelFor(root, { data, room }) {
-  const width = roomOf(root), isPhone = innerWidth <= 640, drawn = (level) => drawnAs(level, data, isPhone ? Infinity : width);
-  const fits = (nodes) => extent(nodes) <= width, isLow = (nodes) => isPhone || height(nodes) <= room - PADDING.y;
-  const level = ["wide", "narrow"].find((each) => fits(drawn(each)) && isLow(drawn(each)));
-  return level ?? (!isPhone && fits(drawn("slim")) ? "slim" : fits(drawn("wide")) ? "wide" : "narrow");
-}
-function suit(root, known) {
-  const { data, canvas } = known; if (!canvas?.parentElement.clientWidth) return;
-  const level = levelFor(root, known);
-  attr(root, "data-narrow", level === "narrow"); attr(root, "data-slim", level === "slim");
-  arrange(root, canvas, data);
+// Its name, and the boxes of the nodes. On a phone a finger scrolls, and nothing shrinks.
+function levelFor(data, width, room) {
+  const isPhone = innerWidth <= 640, known = new Map();
+  const drawn = (level) => known.get(level) ?? known.set(level, drawnAs(level, data, isPhone ? Infinity : width)).get(level);
+  const fits = (level) => extent(drawn(level)) <= width, isLow = (level) => isPhone || height(drawn(level)) <= room - PADDING.y;
+  const level = ["wide", "narrow"].find((each) => fits(each) && isLow(each)) ?? (!isPhone && fits("slim") ? "slim" : fits("wide") ? "wide" : "narrow");
+  return [level, drawn(level)];
 }
 const chipsOf = (node) => (node.blocks ?? []).reduce((width, [id]) => width + 3 + Math.max(22, 8 + 6.1 * String(id).length), node.more ? 24 : 0);
-function arrange(root, canvas, data) {
-  const level = levelOf(root), nodes = boxesOf(root, data);
+function arrange(canvas, data, level, nodes) {
   canvas.style.width = `${extent(nodes)}px`; canvas.style.height = `${height(nodes)}px`;
   edges(canvas, nodes, data.gaps[LEVELS.indexOf(level)] / 2, level === "slim" ? 11 : LINE);
   [...canvas.querySelector(".nodes").children].forEach((child, i) => {
@@ -183,8 +185,8 @@ function follow(canvas, nodes, what) {
 
 // Once for each new thing to look at, and only as far as the picture itself scrolls: the whole chain
 // up to it if there is room for that, else its end.
-function seek(scroll, nodes, data) {
-  const node = nodes.find(({ k }) => k === data.focus), key = node ? [data.focus, node.x, node.y, scroll.clientWidth].join(" ") : "";
+function seek(scroll, nodes, data, drawnIn) {
+  const node = nodes.find(({ k }) => k === data.focus), key = node ? [data.focus, node.x, node.y, drawnIn].join(" ") : "";
   if (scroll.dataset.focus === key) return;
   scroll.dataset.focus = key;
   if (!node) return;

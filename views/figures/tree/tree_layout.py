@@ -47,10 +47,12 @@ class Wish(NamedTuple):
 
 def drawn_nodes(forest: PrefixForest, wish: Wish) -> list[Drawn]:
     """In the order of rows, each behind its parent."""
-    if forest.graph.number_of_nodes() > MAX_PLAIN_NODES:
-        return _nodes(forest, wish, is_condensed=True, plain_run=1)
+    is_condensed = forest.graph.number_of_nodes() > MAX_PLAIN_NODES
+    stretches = _stretches(forest, wish, is_condensed=is_condensed)
+    if is_condensed:
+        return _drawn(stretches, forest, wish, plain_run=1)
     for plain_run in PLAIN_RUNS:
-        drawn = _nodes(forest, wish, is_condensed=False, plain_run=plain_run)
+        drawn = _drawn(stretches, forest, wish, plain_run)
         if max(columns_of_nodes(drawn), default=0) < MAX_COLUMNS:
             break
     return drawn
@@ -64,26 +66,51 @@ def columns_of_nodes(drawn: Sequence[Drawn]) -> list[int]:
     return columns
 
 
-def _nodes(forest: PrefixForest, wish: Wish, *, is_condensed: bool, plain_run: int) -> list[Drawn]:
+class Stretch(NamedTuple):
+    """A run of nodes, or the branches behind one that are not drawn."""
+
+    nodes: tuple[Node, ...]
+    parent: int  # place of the stretch in front of it; -1 for a root
+    is_rest: bool = False
+
+
+def _stretches(forest: PrefixForest, wish: Wish, *, is_condensed: bool) -> list[Stretch]:
+    """In the order of rows, each behind its parent."""
     roots = sorted(forest.roots(), key=wish.order)
     opened = _opened(forest, roots, wish) if is_condensed else None
-    drawn: list[Drawn] = []
-    ahead: list[tuple[Sequence[Node], int, bool]] = [((root,), -1, False) for root in roots[::-1]]
+    found: list[Stretch] = []
+    ahead = [Stretch((root,), -1) for root in roots[::-1]]
     while ahead:
-        nodes, parent, is_rest = ahead.pop()
-        if is_rest:
-            num_hashes = sum(forest.sizes[node] for node in nodes)
-            drawn.append(Drawn(REST, tuple(nodes), parent, num_hashes))
+        stretch = ahead.pop()
+        if stretch.is_rest:
+            found.append(stretch)
             continue
-        run = _run(forest, nodes[0], wish)
-        for kind, part in _parts(run, wish, plain_run):
-            drawn.append(Drawn(kind, part, parent, len(part)))
-            parent = len(drawn) - 1
-        every = _branches(forest, run[-1], wish)
+        run = _run(forest, stretch.nodes[0], wish)
+        found.append(Stretch(tuple(run), stretch.parent))
+        parent, every = len(found) - 1, _branches(forest, run[-1], wish)
         shown = every if opened is None else opened.get(run[-1], [])
         if len(shown) < len(every):
-            ahead.append(([node for node in every if node not in shown], parent, True))
-        ahead.extend(((node,), parent, False) for node in reversed(shown))
+            hidden = tuple(node for node in every if node not in shown)
+            ahead.append(Stretch(hidden, parent, is_rest=True))
+        ahead.extend(Stretch((node,), parent) for node in reversed(shown))
+    return found
+
+
+def _drawn(
+    stretches: Iterable[Stretch], forest: PrefixForest, wish: Wish, plain_run: int
+) -> list[Drawn]:
+    drawn: list[Drawn] = []
+    ends: list[int] = []  # of each stretch: place of its last node
+    for nodes, before, is_rest in stretches:
+        parent = ends[before] if before >= 0 else -1
+        if is_rest:
+            num_hashes = sum(forest.sizes[node] for node in nodes)
+            drawn.append(Drawn(REST, nodes, parent, num_hashes))
+        else:
+            for kind, part in _parts(nodes, wish, plain_run):
+                drawn.append(Drawn(kind, part, parent, len(part)))
+                parent = len(drawn) - 1
+        ends.append(parent)
     return drawn
 
 
