@@ -5,6 +5,7 @@ asks for it. Two copies of the tokenizer do this: one reads them, the other take
 """
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -14,6 +15,7 @@ from engine.errors import ConfigError
 from engine.runner.token_bytes import missing_bytes, vocabulary_bytes
 
 Mode = Literal["chat", "raw"]
+Turns = Sequence[tuple[str, str]]  # role and text of what was said before
 MODES = ("chat", "raw")
 _STAND_IN = "\u2063user text\u2063"  # a text that no template contains
 
@@ -60,18 +62,22 @@ class Tokenizer:
     def special_token_ids(self) -> frozenset[int]:
         return frozenset(self._special)
 
-    def encode(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
+    def encode(
+        self, text: str, mode: str, *, allow_special: bool = False, before: Turns = ()
+    ) -> Tokenized:
         """`text` as the model gets it. ConfigError for an unknown mode, an empty raw prompt or a
         character that no token stands for.
 
         In chat mode the template's own control tokens are always read; `allow_special` is about
-        those that the user typed.
+        those that the user typed. `before`: a chat's earlier turns, which its client sends again.
         """
         one_of("mode", mode, MODES)
-        _check_text(text, self._missing_bytes)
+        for said in (*(earlier for _, earlier in before), text):
+            _check_text(said, self._missing_bytes)
         if mode == "raw":
+            assert not before, "a raw prompt has no turns"
             return self._tokenized(self._encode_raw(text, allow_special))
-        return self._tokenized(self._encode_chat(text, allow_special))
+        return self._tokenized(self._encode_chat(text, allow_special, before))
 
     def check_token_ids(self, token_ids: object) -> tuple[int, ...]:
         """The prompt given as ids, if all are ids of this vocabulary; ConfigError else."""
@@ -105,51 +111,81 @@ class Tokenizer:
             )
         return token_ids
 
-    def _encode_chat(self, text: str, allow_special: bool) -> list[int]:
+    def _encode_chat(self, text: str, allow_special: bool, before: Turns) -> list[int]:
         if not self.has_chat_template:
             raise ConfigError.of(
                 "prompt.no_template", "this model has no chat template: send the prompt in raw mode"
             )
-        rendered = self._render(text)
+        rendered = self._render(text, before)
         token_ids: list[int] = self._encode_rendered(rendered).ids
-        if allow_special or self._num_special(token_ids) == self._num_template_special:
+        if allow_special or self._num_special(token_ids) == self._num_template_special(before):
             return token_ids
-        return self._encode_around(rendered)
+        return self._encode_turns(text, before) if before else self._encode_around(rendered)
 
     def _encode_around(self, rendered: str) -> list[int]:
         """The template's halves with control tokens read, the user's text between without.
 
-            <|im_start|>user\\n ..typed <|im_end|> text.. <|im_end|>\\n<|im_start|>assistant\\n
+            <|im_start|>user\n ..typed <|im_end|> text.. <|im_end|>\n<|im_start|>assistant\n
             read ──────┤├─────── taken as text ─────────┤├─ read ──────────────────────────
 
         The cuts are at the template's control tokens and not at the user's text, because ordinary
-        tokens may merge across the seam ("\\n" and a typed "\\n" are one token).
+        tokens may merge across the seam ("\n" and a typed "\n" are one token).
         """
         before, after = self._render(_STAND_IN).split(_STAND_IN)
         head = before[: self._end_of_last_special(before)]
         tail = after[self._start_of_first_special(after) :]
         if not (rendered.startswith(head) and rendered.endswith(tail)):
-            raise ConfigError.of(
-                "prompt.rewritten",
-                "this model's chat template rewrites the prompt, so the control tokens typed in it "
-                "cannot be told from its own: remove them or use raw mode",
-            )
+            raise _rewritten()
         middle = rendered[len(head) : len(rendered) - len(tail)]
-        read, taken = self._encode_rendered, self._takes_as_text
-        between: list[int] = taken.encode(middle, add_special_tokens=False).ids
-        return [*read(head).ids, *between, *read(tail).ids]
+        return [*self._read(head), *self._take(middle), *self._read(tail)]
 
-    def _render(self, text: str) -> str:
+    def _encode_turns(self, text: str, before: Turns) -> list[int]:
+        """The same for several turns: what stands between two of them is the template's."""
+        pieces = self._render(_STAND_IN, _stood_in(before)).split(_STAND_IN)
+        said = [*(earlier for _, earlier in before), text]
+        together = "".join(map("".join, itertools.zip_longest(pieces, said, fillvalue="")))
+        if len(pieces) != len(said) + 1 or together != self._render(text, before):
+            raise _rewritten()
+        token_ids, seam = [], ""  # `seam`: the template's text behind its last control token
+        for place, piece in enumerate(pieces):
+            start = self._start_of_first_special(piece) if place else 0
+            is_last = place == len(said)
+            end = len(piece) if is_last else max(start, self._end_of_last_special(piece))
+            if place:
+                token_ids += self._take(seam + said[place - 1] + piece[:start])
+            token_ids += self._read(piece[start:end])
+            seam = piece[end:]
+        return token_ids
+
+    def _read(self, text: str) -> list[int]:
+        token_ids: list[int] = self._encode_rendered(text).ids
+        return token_ids
+
+    def _take(self, text: str) -> list[int]:
+        token_ids: list[int] = self._takes_as_text.encode(text, add_special_tokens=False).ids
+        return token_ids
+
+    def _render(self, text: str, before: Turns = ()) -> str:
+        turns = [*before, ("user", text)]
         rendered: str = self.pretrained.apply_chat_template(
-            [{"role": "user", "content": text}], add_generation_prompt=True, tokenize=False
+            [{"role": role, "content": said} for role, said in turns],
+            add_generation_prompt=True,
+            tokenize=False,
         )
         return rendered
 
     def _encode_rendered(self, rendered: str) -> Any:
         return self._reads_special.encode(rendered, add_special_tokens=False)
 
+    def _num_template_special(self, before: Turns) -> int:
+        """How many control tokens the template itself puts around these turns."""
+        if not before:
+            return self._num_around_one
+        rendered = self._render(_STAND_IN, _stood_in(before))
+        return self._num_special(self._encode_rendered(rendered).ids)
+
     @cached_property
-    def _num_template_special(self) -> int:
+    def _num_around_one(self) -> int:
         return self._num_special(self._encode_rendered(self._render(_STAND_IN)).ids)
 
     def _num_special(self, token_ids: Iterable[int]) -> int:
@@ -166,6 +202,18 @@ class Tokenizer:
         encoding = self._encode_rendered(text)
         pairs = zip(encoding.ids, encoding.offsets, strict=True)
         return [span for id_, span in pairs if id_ in self._special]
+
+
+def _stood_in(turns: Turns) -> list[tuple[str, str]]:
+    return [(role, _STAND_IN) for role, _ in turns]
+
+
+def _rewritten() -> ConfigError:
+    return ConfigError.of(
+        "prompt.rewritten",
+        "this model's chat template rewrites the prompt, so the control tokens typed in it "
+        "cannot be told from its own: remove them or use raw mode",
+    )
 
 
 def _check_text(text: object, missing_bytes: frozenset[int]) -> None:

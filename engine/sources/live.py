@@ -15,6 +15,7 @@ from engine.errors import ConfigError
 from engine.runner.attention.tiling import AttentionSizes
 from engine.runner.model_loader import LoadedModel, load_model
 from engine.runner.model_runner import ModelRunner
+from engine.runner.tokenizer import Turns
 from engine.sources.branch import Course, course_of, plan_branch
 from engine.sources.prompt import Prompt, Tokenized, request_name
 from engine.sources.resume import Repetition, Rest, check_same, course_again, rest_of
@@ -190,12 +191,15 @@ class LiveSource:
         mode: str = "chat",
         sampling: SamplingParams | None = None,
         allow_special: bool = False,
+        before: Turns = (),
         **options: Any,
     ) -> str:
-        """Queue a prompt, as text or as token ids; its request id. ConfigError if refused."""
+        """Queue a prompt, as text (with a chat's earlier turns before it) or as token ids; its
+        request id. ConfigError if refused."""
         self._check_is_back()
         if isinstance(text, str):
-            tokens = self.tokenize(text, mode, allow_special=allow_special)
+            encode = self.model.tokenizer.encode
+            tokens = encode(text, mode, allow_special=allow_special, before=before)
             typed = text
         else:
             tokens = self.model.tokenizer.from_token_ids(list(text))

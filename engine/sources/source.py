@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from engine.config import EngineConfig, SamplingParams
 from engine.runner.attention.tiling import AttentionSizes
-from engine.runner.tokenizer import Tokenized
+from engine.runner.tokenizer import Tokenized, Turns
 from engine.sources.prompt import Prompt
 from engine.sources.resume import Rest
 from engine.trace.state import Cursor
@@ -52,9 +52,13 @@ class LiveRun(Source, Protocol):
         mode: str = "chat",
         sampling: SamplingParams | None = None,
         allow_special: bool = False,
+        before: Turns = (),
         **options: Any,
     ) -> str:
-        """Queue a prompt and return its request id; ConfigError when it cannot be served."""
+        """Queue a prompt and return its request id; ConfigError when it cannot be served.
+
+        `before`: role and text of a chat's earlier turns.
+        """
 
     def check_prompt(
         self, num_prompt_tokens: int, max_tokens: int, config: EngineConfig | None = None
