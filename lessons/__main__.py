@@ -18,6 +18,7 @@ from engine.errors import PagewalkError
 from engine.trace.codec import without_times
 from engine.trace.trace import Trace
 from lessons.checks import list_of_checks
+from lessons.conversation import is_due, turns_before
 from lessons.library import ROOT, LoadedLesson, lesson_folders, load_lesson
 from lessons.misconceptions import list_of_misconceptions
 from lessons.puzzle_search import record_best
@@ -85,11 +86,16 @@ def run_on_model(prompts: Sequence[Prompt], config: EngineConfig) -> Trace:
 
     source, waiting = LiveSource(load_model(), config), list(prompts)
     while waiting or source.has_unfinished_requests:
-        step = source.engine.step_index
-        for prompt in [prompt for prompt in waiting if prompt.arrival_step <= step]:
-            sampling = SamplingParams(max_tokens=prompt.max_tokens)
-            source.add_request(prompt.text, mode=prompt.mode, sampling=sampling)
-            waiting.remove(prompt)
+        step, can_go_on = source.engine.step_index, source.has_unfinished_requests
+        while waiting and is_due(waiting[0], source.trace, step, can_go_on=can_go_on):
+            prompt = waiting.pop(0)
+            source.add_request(
+                prompt.text,
+                mode=prompt.mode,
+                sampling=SamplingParams(max_tokens=prompt.max_tokens),
+                before=turns_before(prompts, prompt, source.trace),
+            )
+            can_go_on = True
         source.step()
     trace = Trace(source.trace.header)
     trace.extend(without_times(event) for event in source.trace.events_from(0))

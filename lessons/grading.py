@@ -6,8 +6,11 @@ from typing import Any, NamedTuple
 from engine.trace.trace import Trace
 from lessons.checks import Value, parse_check
 from lessons.errors import FactError, LessonError
+from lessons.formula import ANSWER, names_in, parse_formula, result
 from lessons.misconceptions import MISCONCEPTIONS
 from lessons.schema import Call, Lesson, Prediction, Wrong
+
+NOTHING = 0  # no token, no block, or the null block: a mistake in any run
 
 
 class Grade(NamedTuple):
@@ -70,7 +73,7 @@ def grade(
     if _is_right(given, answer, prediction.tolerance):
         return Grade(True, answer, given, f"{name}.right")
     for wrong in prediction.wrong:
-        if is_changed and "value" in wrong.when:
+        if is_changed and wrong.when.get("value", NOTHING) != NOTHING:
             continue
         if _is_this(lesson, name, wrong, traces, given=given, answer=answer):
             return Grade(False, answer, given, f"{name}.wrong.{wrong.text}")
@@ -106,28 +109,60 @@ def _is_this(
     prediction = lesson.predictions[name]
     if "misconception" in when:
         return MISCONCEPTIONS[when["misconception"]](given, answer)
-    if "value" in when:
-        return _is_right(given, when["value"], prediction.tolerance)
     try:
-        value = _in_unit(asked(lesson, name, when, traces), prediction)
+        value = given_by_mistake(lesson, name, when, traces)
     except FactError:
         return False  # a changed run without what the misconception is about
     return _is_right(given, value, prediction.tolerance)
 
 
-def check_wrong(wrong: Wrong, scenario: str, place: str) -> None:
-    """LessonError if `when` is none of the three forms."""
-    kinds = {"value", "check", "misconception"} & wrong.when.keys()
+def given_by_mistake(
+    lesson: Lesson, name: str, when: Mapping[str, Any], traces: Mapping[str, Trace]
+) -> Value:
+    """The answer that a `when` waits for; None for a misconception, which may wait for many."""
+    if "value" in when:
+        value = when["value"]
+        return tuple(value) if isinstance(value, list) else value
+    if "formula" in when:
+        return _of_formula(lesson, name, when["formula"], traces)
+    if "check" in when:
+        return _in_unit(asked(lesson, name, dict(when), traces), lesson.predictions[name])
+    return None
+
+
+def _of_formula(lesson: Lesson, name: str, text: str, traces: Mapping[str, Trace]) -> Value:
+    def value_of(word: str) -> Value:
+        if word == ANSWER:
+            return answer_of(lesson, name, traces)
+        first = lesson.scenarios[0].name
+        return parse_check(lesson.values[word], first, f"values.{word}").of(traces)
+
+    return result(parse_formula(text, f"predictions.{name}"), value_of)
+
+
+def check_wrong(lesson: Lesson, wrong: Wrong, scenario: str, place: str) -> None:
+    """LessonError if `when` is none of the four forms."""
+    kinds = {"value", "formula", "check", "misconception"} & wrong.when.keys()
     if len(kinds) != 1:
         raise LessonError(
-            f"{place}.when: write one of {{value = ..}}, {{check = .., ..}}, {{misconception = ..}}"
+            f"{place}.when: write one of {{formula = ..}}, {{check = .., ..}}, "
+            f"{{misconception = ..}}, {{value = ..}}"
         )
     if "check" in kinds:
         parse_check(wrong.when, scenario, f"{place}.when")
     elif set(wrong.when) != kinds:
         raise LessonError(f"{place}.when: nothing else belongs beside {kinds.pop()}")
+    elif "formula" in kinds:
+        _check_formula(lesson, wrong.when["formula"], f"{place}.when")
     elif "misconception" in kinds and wrong.when["misconception"] not in MISCONCEPTIONS:
         raise LessonError(
             f"{place}.when: there is no misconception {wrong.when['misconception']!r}; there are "
             f"{', '.join(MISCONCEPTIONS)}"
         )
+
+
+def _check_formula(lesson: Lesson, text: object, place: str) -> None:
+    for name in names_in(parse_formula(text, place)):
+        if name != ANSWER and name not in lesson.values:
+            known = ", ".join(lesson.values) or "none"
+            raise LessonError(f"{place}: the value {name} does not exist: there are {known}")

@@ -1,6 +1,7 @@
 """All lessons of the folder, each with its words and its recorded runs."""
 
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from lessons.validation import check_lesson, check_words
 
 ROOT = Path(__file__).parent
 LANGUAGE = "en"  # the one that every lesson has
+_LANGUAGE = re.compile(r"[a-z]{2}")
 
 
 class LoadedLesson:
@@ -28,7 +30,7 @@ class LoadedLesson:
         self.folder = folder
         self.lesson: Lesson = read_lesson(folder)
         check_lesson(self.lesson, folder)
-        paths = {path.stem: path for path in sorted(folder.glob("*.md"))}
+        paths = {_language(path): path for path in sorted(folder.glob("*.md"))}
         if LANGUAGE not in paths:
             raise LessonError(f"{folder.name}: {LANGUAGE}.md is missing")
         self._words = {language: read_words(path) for language, path in paths.items()}
@@ -123,6 +125,16 @@ class LoadedLesson:
             return self.value(name, traces)
         except FactError:
             return self.value(name)
+
+
+def _language(path: Path) -> str:
+    """Of a file of texts; LessonError where its name is none."""
+    if not _LANGUAGE.fullmatch(path.stem):
+        raise LessonError(
+            f"{path.parent.name}/{path.name}: a file of texts is named by its language, two small "
+            f"letters, such as ja.md: notes belong elsewhere"
+        )
+    return path.stem
 
 
 def lesson_folders(root: Path = ROOT) -> list[Path]:

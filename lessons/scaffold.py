@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from engine.trace.codec import encode_trace, write_trace
+from engine.trace.codec import read_trace, write_trace
 from engine.trace.trace import Trace
 from lessons.errors import LessonError
-from lessons.library import ROOT, LoadedLesson, lesson_folders
+from lessons.library import ROOT, LoadedLesson, first_difference, lesson_folders
 from lessons.scenario import needs_model, run_script, whole_scenario
 
 LESSON = """\
@@ -111,8 +111,17 @@ def record(loaded: LoadedLesson) -> list[tuple[Path, bool]]:
 
 
 def keep(loaded: LoadedLesson, scenario: str, trace: Trace) -> tuple[Path, bool]:
+    """A file that holds this very run stays as it is, whichever version of the format it has."""
     path = loaded.trace_path(scenario)
-    is_new = not path.exists() or path.read_bytes() != encode_trace(trace)
+    is_new = not _holds(path, trace)
     if is_new:
         write_trace(path, trace)
     return path, is_new
+
+
+def _holds(path: Path, trace: Trace) -> bool:
+    if not path.exists():
+        return False
+    loaded = read_trace(path)
+    is_whole = loaded.problem is None and loaded.trace is not None
+    return is_whole and first_difference(loaded.trace or trace, trace) is None

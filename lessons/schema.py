@@ -73,6 +73,7 @@ class Prompt(Table, frozen=True, kw_only=True):
     mode: Literal["chat", "raw"] = "chat"
     max_tokens: int = 16
     arrival_step: int = 0
+    continues: str | None = None  # an earlier prompt's request: this is the next turn of its chat
 
 
 class Scenario(Table, frozen=True, kw_only=True):
@@ -120,7 +121,9 @@ class Wrong(Table, frozen=True, kw_only=True):
     """A wrong answer that somebody has a reason for, and by what it is known."""
 
     text: str  # the sentence is NAME.wrong.TEXT
-    when: dict[str, Any]  # {value = ..}, {check = .., ..} or {misconception = .., ..}
+    when: dict[
+        str, Any
+    ]  # {formula = ..}, {check = .., ..}, {misconception = .., ..} or {value = ..}
 
 
 class Prediction(Table, frozen=True, kw_only=True):

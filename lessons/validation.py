@@ -16,7 +16,7 @@ from lessons.errors import LessonError
 from lessons.grading import check_wrong
 from lessons.places import why_not_a_place
 from lessons.scenario import needs_model, script_of, whole_scenario
-from lessons.schema import FILE_NAME, Chunk, Lesson, Prediction, check_thread
+from lessons.schema import FILE_NAME, Chunk, Lesson, Prediction, Scenario, check_thread
 from lessons.text import FORMS, TITLE, Words
 
 FOLDER = re.compile(r"(\d\d)-[a-z0-9-]+")
@@ -70,10 +70,23 @@ def _check_scenarios(lesson: Lesson, folder: Path, place: str) -> None:
         if not needs_model(whole):
             script_of(lesson, scenario.name, folder)
             continue
+        _check_prompts(whole, where)
         try:
             EngineConfig.from_mapping(whole.config)
         except ConfigError as error:
             raise LessonError(f"{where}: {error}") from error
+
+
+def _check_prompts(scenario: Scenario, where: str) -> None:
+    """A chat goes on behind the turn that it continues."""
+    for place, prompt in enumerate(scenario.prompts):
+        if prompt.continues is None:
+            continue
+        earlier = [f"r{n}" for n in range(place)]
+        _known(prompt.continues, earlier, f"{where}.prompts[{place}].continues")
+        modes = {prompt.mode, scenario.prompts[int(prompt.continues[1:])].mode}
+        if modes != {"chat"}:
+            raise LessonError(f"{where}.prompts[{place}].continues: both are to be in mode chat")
 
 
 def _check_chunk(lesson: Lesson, chunk: Chunk, where: str) -> None:
@@ -137,7 +150,7 @@ def _check_prediction(lesson: Lesson, name: str, prediction: Prediction, where: 
     if prediction.reveal is not None and (problem := why_not_a_place(prediction.reveal)):
         raise LessonError(f"{where}.reveal: {problem}")
     for index, wrong in enumerate(prediction.wrong):
-        check_wrong(wrong, scenario, f"{where}.wrong[{index}]")
+        check_wrong(lesson, wrong, scenario, f"{where}.wrong[{index}]")
 
 
 def _check_badges(lesson: Lesson, place: str) -> None:

@@ -12,7 +12,7 @@ from engine.trace.events import RequestAdded
 from engine.trace.trace import Trace
 from lessons.checks import Value, parse_check
 from lessons.errors import FactError
-from lessons.grading import answer_of, asked, choices_of, grade
+from lessons.grading import answer_of, choices_of, given_by_mistake, grade
 from lessons.library import LoadedLesson, first_difference
 from lessons.scenario import needs_model, run_script, whole_scenario
 from lessons.schema import Scenario
@@ -85,8 +85,7 @@ def _model_run(loaded: LoadedLesson, scenario: Scenario) -> Iterator[str]:
     config = msgspec.json.decode(msgspec.json.encode(scenario.config))
     changed = [name for name, value in config.items() if trace.header.config.get(name) != value]
     added = [e.prompt_text for e in trace.events_from(0) if isinstance(e, RequestAdded)]
-    asked = sorted(scenario.prompts, key=lambda prompt: prompt.arrival_step)
-    if changed or added != [prompt.text for prompt in asked]:
+    if changed or added != [prompt.text for prompt in scenario.prompts]:
         what = ", ".join(changed) or "the prompts"
         yield (
             f"{loaded.trace_path(scenario.name).name}: {what} changed since it was recorded: "
@@ -164,7 +163,7 @@ def _predictions(loaded: LoadedLesson) -> Iterator[str]:
                 choices_of(lesson, name, traces)
             yield from _kind(loaded, name, answer)
             for index, wrong in enumerate(prediction.wrong):
-                given = _expected_wrong(loaded, name, wrong.when)
+                given = given_by_mistake(lesson, name, wrong.when, traces)
                 if given is not None and grade(lesson, name, given, traces).is_right:
                     yield f"{where}.wrong[{index}] ({wrong.text}) is the right answer: {given}"
         except PagewalkError as error:
@@ -182,16 +181,6 @@ def _kind(loaded: LoadedLesson, name: str, answer: Value) -> Iterator[str]:
     }
     if not fits[prediction.kind]:
         yield f"predictions.{name}: the answer {answer!r} is no {prediction.kind}"
-
-
-def _expected_wrong(loaded: LoadedLesson, name: str, when: dict[str, Value]) -> Value:
-    """The answer that a `when` waits for; None where it is not one answer."""
-    if "value" in when:
-        return _as_tuple(when["value"])
-    if "check" not in when:
-        return None
-    found = asked(loaded.lesson, name, when, loaded.traces)
-    return found * 100 if loaded.lesson.predictions[name].unit == "percent" else found
 
 
 def _words(loaded: LoadedLesson) -> Iterator[str]:

@@ -2,15 +2,17 @@
 
 import importlib
 
+import msgspec
+
 from engine.config import EngineConfig, SamplingParams
 from engine.errors import ConfigError, PagewalkError
 from engine.trace.codec import without_times
 from engine.trace.trace import Trace
 from lessons.changed import MAX_BLOCKS, MAX_TOKENS, Change
+from lessons.conversation import is_due, turns_before
 from lessons.scenario import whole_scenario
-from lessons.schema import Scenario
+from lessons.schema import Prompt, Scenario
 from views.choices import Choices
-from views.drafts import Draft
 from views.limits import server_limits
 from views.runs import Run
 from views.share import Share
@@ -61,22 +63,33 @@ def run_on_model(whole: Scenario, change: Change, share: Share, text: Text) -> T
     ConfigError says what cannot be. The model is there: `share.loader.is_ready`.
     """
     run = _engine(whole, change, share, text)
-    waiting, num_tokens = list(enumerate(whole.prompts)), 0
+    prompts = [
+        msgspec.structs.replace(each, text=change.prompts.get(f"r{index}", each.text))
+        for index, each in enumerate(whole.prompts)
+    ]
+    waiting, num_tokens = list(prompts), 0
     for step in range(MAX_STEPS):
-        for index, prompt in list(waiting):
-            if prompt.arrival_step <= step or not run.can_go_on:
-                asked = change.prompts.get(f"r{index}", prompt.text)
-                server_limits().check_prompt(asked, text)
-                draft = Draft(text=asked, mode=prompt.mode)
-                id_ = run.add(draft, SamplingParams(max_tokens=prompt.max_tokens))
-                num_tokens += run.num_prompt_tokens(id_) + prompt.max_tokens
-                _check_size(num_tokens)
-                waiting.remove((index, prompt))
+        while waiting and is_due(waiting[0], run.trace, step, can_go_on=run.can_go_on):
+            prompt = waiting.pop(0)
+            server_limits().check_prompt(prompt.text, text)
+            id_ = _add(run, prompt, turns_before(prompts, prompt, run.trace))
+            num_tokens += run.num_prompt_tokens(id_) + prompt.max_tokens
+            _check_size(num_tokens)
         if not run.advance():
             break
     trace = Trace(run.trace.header)
     trace.extend(without_times(event) for event in run.trace.events_from(0))
     return trace
+
+
+def _add(run: Run, prompt: Prompt, before: list[tuple[str, str]]) -> str:
+    assert run.live is not None, "it was made with an engine"
+    return run.live.add_request(
+        prompt.text,
+        mode=prompt.mode,
+        sampling=SamplingParams(max_tokens=prompt.max_tokens),
+        before=before,
+    )
 
 
 def _engine(whole: Scenario, change: Change, share: Share, text: Text) -> Run:

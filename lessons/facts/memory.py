@@ -4,8 +4,11 @@ from engine.core.kv_cache_spec import FullAttentionSpec
 from engine.core.sizing import KVCachePlan, plan_kv_cache
 from engine.trace.events import RequestAdded
 from engine.trace.trace import Trace
+from lessons.errors import FactError
 from lessons.facts.tables import num_empty_slots, state_at
 from lessons.happenings import events_of
+
+DTYPE_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
 
 
 def num_tokens_held(trace: Trace, *, at: str) -> int:
@@ -109,6 +112,36 @@ def pool_bytes(
     """Bytes of all layers' cache tensors with the num_blocks of the run."""
     plan = _plan(trace, num_layers, num_kv_heads, head_size, dtype_bytes=dtype_bytes)
     return plan.pool_bytes(state_at(trace, "start").num_blocks)
+
+
+def block_bytes(
+    trace: Trace,
+    *,
+    num_layers: int,
+    num_kv_heads: int,
+    head_size: int,
+    dtype_bytes: int = 2,
+    model: str = "",
+) -> int:
+    """Bytes of one block in all layers. With `model` only in a run of this model, and of a dtype of
+    so many bytes."""
+    if model:
+        _check_model(trace, model, dtype_bytes)
+    plan = _plan(trace, num_layers, num_kv_heads, head_size, dtype_bytes=dtype_bytes)
+    return plan.bytes_per_block
+
+
+def _check_model(trace: Trace, model: str, dtype_bytes: int) -> None:
+    header = trace.header
+    if header.model != model or DTYPE_BYTES.get(header.dtype or "") != dtype_bytes:
+        raise FactError.of(
+            "fact.other_model",
+            "the sizes are those of {model} with {n} bytes a number, and {other} ran in {dtype}",
+            model=model,
+            n=dtype_bytes,
+            other=str(header.model),
+            dtype=str(header.dtype),
+        )
 
 
 def num_blocks_for_bytes(

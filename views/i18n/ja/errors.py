@@ -182,6 +182,7 @@ MESSAGES: dict[str, str] = {
     "error.fact.no_step": "この実行にステップ {step} はありません",
     "error.fact.ends_before": "この実行にステップ {step} はありません。最後はステップ {last} です",
     "error.fact.no_sub_step": "この実行に、サブステップが {sub_step} 個あるステップ {step} はありません",
+    "error.fact.other_model": "この大きさは 1 つの数が {n} バイトの {model} のものですが、動いたのは {dtype} の {other} です",
     "error.fact.few_events": "この実行の {kind}{about}は {n} 件で、求められたもの（{ordinal}）がありません",
     "error.fact.about": "（{request}）",
     "error.fact.no_request": "この実行の {at} にリクエスト {request} はありません",

@@ -182,6 +182,7 @@ MESSAGES: dict[str, str] = {
     "error.fact.no_step": "这次运行没有第 {step} 步",
     "error.fact.ends_before": "这次运行没有第 {step} 步：它到第 {last} 步结束",
     "error.fact.no_sub_step": "这次运行没有含 {sub_step} 个子步的第 {step} 步",
+    "error.fact.other_model": "这些大小属于每个数 {n} 字节的 {model}，而运行的是 {dtype} 的 {other}",
     "error.fact.few_events": "这次运行有 {n} 个 {kind}{about}，没有要找的那个（{ordinal}）",
     "error.fact.about": "（{request}）",
     "error.fact.no_request": "这次运行在 {at} 没有请求 {request}",
