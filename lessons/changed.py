@@ -1,7 +1,6 @@
 """A lesson's scenario as its reader changed it, run on the engine."""
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,19 +13,9 @@ from lessons.errors import LessonError
 from lessons.library import LoadedLesson
 from lessons.scenario import run_script, script_of, whole_scenario
 from lessons.schema import Request
-from lessons.text import Words
 
 SETTINGS = ("block_size", "num_blocks", "max_num_batched_tokens", "max_num_seqs")
 MAX_TOKENS, MAX_BLOCKS = 2_000, 10_000  # of all prompts and outputs; nobody reads more than that
-# What the words of a text may name of the run that they were written for: counts and single letters.
-# `r1` and `block 0` are in every run of the scenario, K and V in every run at all.
-_OF_ANY_RUN = re.compile(r"[a-z]+\d*|[Bb]lock 0")
-_NUMBERS = (
-    r"two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen(th)?|twenty|thirty|hundred|"
-    r"both|half|twice|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|twelfth"
-)
-_COUNT = re.compile(rf"\b({_NUMBERS})\b", re.IGNORECASE)
-_LETTER = re.compile(r"(?<![\w'])(?![KVIA](?![\w']))[A-Z](?![\w'])|(?<![\w'])A to ")
 
 
 class Change(NamedTuple):
@@ -53,26 +42,6 @@ def changeable(loaded: LoadedLesson, scenario: str) -> tuple[dict[str, int], tup
         for index, each in enumerate(whole.prompts)
     )
     return {name: getattr(config, name) for name in SETTINGS}, requests
-
-
-def names_recorded(words: Words, key: str, missing: Collection[str]) -> bool:
-    """Whether an English text says something that only the recorded run is known to hold.
-
-    `missing`: the values that a changed run does not have (LoadedLesson.missing).
-    """
-    if any(name in missing for name, _ in words.placeholders(key)):
-        return True
-    for span in (span for paragraph in words.texts[key] for span in paragraph.spans):
-        if span.kind == "code":
-            if re.search(r"\d", span.text) and not _is_computed(span.text):
-                return True
-        elif _COUNT.search(span.text) or _LETTER.search(span.text):
-            return True
-    return False
-
-
-def _is_computed(code: str) -> bool:
-    return "{" in code or _OF_ANY_RUN.fullmatch(code) is not None
 
 
 def run_changed(loaded: LoadedLesson, scenario: str, change: Change) -> Trace:

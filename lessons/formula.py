@@ -2,7 +2,7 @@
 
     tokens - 1        size * usable        queue[:4] + queue[5:]
 
-Names are those of [values], and `answer`; beside them whole numbers, + - * // and, for lists, + and
+Names are those of [values], and `answer`; beside them whole numbers, + - * / // and, for lists, + and
 slices. Nothing else is read, so that a file of a lesson can run nothing.
 """
 
@@ -19,6 +19,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
 }
 _NODES = (ast.Name, ast.Load, ast.BinOp, ast.UnaryOp, ast.USub, ast.Subscript, ast.Slice)
@@ -34,7 +35,7 @@ def parse_formula(text: object, place: str) -> ast.expr:
         is_number = isinstance(node, ast.Constant) and type(node.value) is int
         if not (is_number or isinstance(node, (*_NODES, *_OPERATORS))):
             raise LessonError(
-                f"{place}: {text!r}: a formula has names of values, whole numbers, + - * // and slices"
+                f"{place}: {text!r}: a formula has names of values, whole numbers, + - * / // and slices"
             )
     return tree
 

@@ -73,11 +73,16 @@ def grade(
     if _is_right(given, answer, prediction.tolerance):
         return Grade(True, answer, given, f"{name}.right")
     for wrong in prediction.wrong:
-        if is_changed and wrong.when.get("value", NOTHING) != NOTHING:
+        if is_changed and _is_claim(wrong.when.get("value", NOTHING)):
             continue
         if _is_this(lesson, name, wrong, traces, given=given, answer=answer):
             return Grade(False, answer, given, f"{name}.wrong.{wrong.text}")
     return Grade(False, answer, given, f"{name}.wrong")
+
+
+def _is_claim(value: Value) -> bool:
+    """Whether it is a number of the recorded run: neither an option's name nor nothing at all."""
+    return not isinstance(value, str) and value != NOTHING
 
 
 def _is_right(given: Value, answer: Value, tolerance: float) -> bool:

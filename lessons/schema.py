@@ -170,6 +170,7 @@ class Lesson(Table, frozen=True, kw_only=True):
     values: dict[str, Call] = {}  # numbers for the text: {name}
     expected: dict[str, Any] = {}  # name of a value -> what `check` must find; not shown anywhere
     answers: tuple[int, ...] = ()  # questions of questions.toml
+    any_run: tuple[str, ...] = ()  # texts whose counts and letters hold however a reader changes it
     badges: tuple[Badge, ...] = ()
     sources: tuple[Source, ...]
     threads: tuple[str, ...] = ()  # such as vllm#12077

@@ -40,6 +40,9 @@ def check_lesson(lesson: Lesson, folder: Path) -> None:
     for name in lesson.expected:
         _known(name, lesson.values, f"{place}: expected")
     _check_badges(lesson, place)
+    keys = set(needed_keys(lesson))
+    for key in lesson.any_run:
+        _known(key, keys, f"{place}: any_run")
 
 
 def _check_folder(lesson: Lesson, folder: Path, place: str) -> None:

@@ -13,7 +13,8 @@ from engine.trace.trace import Trace
 from lessons.checks import Value, parse_check
 from lessons.errors import FactError
 from lessons.grading import answer_of, choices_of, given_by_mistake, grade
-from lessons.library import LoadedLesson, first_difference
+from lessons.library import LANGUAGE, LoadedLesson, first_difference
+from lessons.recorded_words import counts_or_letters
 from lessons.scenario import needs_model, run_script, whole_scenario
 from lessons.schema import Scenario
 from lessons.text import Words
@@ -189,6 +190,9 @@ def _words(loaded: LoadedLesson) -> Iterator[str]:
         values = loaded.values()
     except PagewalkError:
         return  # told already, with the value's name
+    for key in loaded.lesson.any_run:
+        if not counts_or_letters(loaded.words(LANGUAGE), key):
+            yield f"any_run: {key} names neither a count nor a letter: leave it out"
     for language in loaded.languages:
         words = loaded.words(language)
         for key in dict.fromkeys(needed_keys(loaded.lesson)):

@@ -1,10 +1,9 @@
 """Which words of a lesson may be said of its reader's own run, and what is said of it besides."""
 
-from lessons.changed import names_recorded
 from lessons.errors import FactError
-from lessons.facts.tables import prompt_token_text
 from lessons.grading import Grade, answer_of
 from lessons.library import LANGUAGE
+from lessons.recorded_words import names_recorded
 from views.study import Study
 from views.text import Text
 
@@ -14,7 +13,7 @@ def holds_in_own_run(study: Study, question: str, found: Grade) -> bool:
     value of the recorded one, and it names the answer, or the answer is the recorded one too."""
     loaded = study.loaded
     words = loaded.words(LANGUAGE)
-    if names_recorded(words, found.text, loaded.missing(study.traces)):
+    if names_recorded(loaded.lesson, words, found.text, loaded.missing(study.traces)):
         return False
     if any(name == "answer" for name, _ in words.placeholders(found.text)):
         return True
@@ -54,27 +53,16 @@ def over_recorded(study: Study, text: Text) -> str:
 
 
 def over_own_run(study: Study, text: Text) -> str:
-    """What stands over a text beside a run that it was not written for."""
+    """What stands over a text that may not hold beside a run that it was not written for."""
     if study.is_over or not study.is_changed:
         return ""
+    loaded, here = study.loaded, study.here
     try:
-        study.loaded.place(study.here, study.here.at, study.traces)
+        loaded.place(here, here.at, study.traces)
     except FactError:
         return text("learn.written_elsewhere")
-    return text("learn.written")
-
-
-def about_own_run(study: Study, text: Text) -> str:
-    """Which token a question means that was written about a letter of the recorded prompt."""
-    if not study.is_changed or study.prediction is None or study.question is None:
-        return ""
-    call = study.prediction.answer
-    request, token = call.get("request"), call.get("token")
-    if not isinstance(request, str) or not isinstance(token, int):
-        return ""
-    trace = study.traces[study.scenario_of(study.question)]
-    try:
-        shown = prompt_token_text(trace, request=request, token=token)
-    except FactError:
-        return ""
-    return text("learn.own_token", request=request, token=token, text=shown)
+    words, missing = loaded.words(LANGUAGE), loaded.missing(study.traces)
+    keys = [here.id, *([f"{here.predict}.question"] if here.predict else [])]
+    if any(names_recorded(loaded.lesson, words, key, missing) for key in keys):
+        return text("learn.written")
+    return ""

@@ -2,8 +2,9 @@
 
 import pytest
 
-from lessons.changed import names_recorded
-from lessons.library import load_lesson
+from lessons.changed import changeable
+from lessons.library import all_lessons, load_lesson
+from lessons.recorded_words import names_recorded
 from lessons.text import parse_words
 from views.choices import Choices
 from views.studying import ACTIONS, read_link
@@ -11,6 +12,7 @@ from views.text import Text
 from views.widgets.lesson import lesson_payload
 
 TEXT = Text("en")
+LESSON = load_lesson("6").lesson
 LETTERS = {"settings": {}, "prompts": {"r0": "ABCDEFGHIJKLMNOPQRSTU"}, "outputs": {}}
 
 
@@ -45,9 +47,24 @@ def test_the_letter_that_lesson_6_asks_for_is_the_one_of_the_changed_prompt():
     assert (verdict["kind"], verdict["title"]) == ("right", "Right: 6")
 
 
-def test_over_a_text_beside_ones_own_run_stands_what_it_was_written_for():
-    assert drawn(reading("6"))["written"] == ""
-    assert drawn(reading("6", LETTERS))["written"].startswith("Written for the recorded run.")
+def test_over_a_text_that_counts_or_names_letters_stands_what_it_was_written_for():
+    assert drawn(reading("10"))["written"] == ""
+    changed = reading("10", {"prompts": {"r0": "ABCDEFGHIJKLMN"}})  # "the letters A to O"
+    assert drawn(changed)["written"].startswith("Written for the recorded run.")
+
+
+def test_over_a_text_whose_words_are_all_computed_stands_nothing():
+    changed = drawn(reading("6", LETTERS))
+    assert "the prompt has 21" in said(changed["text"])
+    assert changed["written"] == ""
+
+
+def test_a_text_that_holds_however_it_is_changed_says_so_and_is_not_excused():
+    loaded = load_lesson("7")
+    words = loaded.words("en")
+    assert "third block" in words.plain("third_block.question", {})
+    assert not names_recorded(loaded.lesson, words, "third_block.question", ())
+    assert names_recorded(LESSON, words, "third_block.question", ())
 
 
 def test_a_moment_that_the_own_run_does_not_have_is_named_as_one():
@@ -66,17 +83,50 @@ def test_a_mistake_that_was_known_by_a_recorded_value_is_none_in_another_run():
     assert own.study.answers["blocks"].text == "blocks.wrong.rounded_down"
 
 
-def test_a_sentence_about_recorded_letters_gives_way_to_one_that_holds_in_any_run():
+def test_the_letter_of_lesson_2_is_that_of_the_changed_prompt_in_question_and_verdict():
     chosen = reading("2", {"prompts": {"r": "ZYXWVUTSRQPONM"}})
     chosen.study.turn(1)
-    question = drawn(chosen)["question"]
-    assert question["note"] == (
-        "In your run the token at position 9 of r is “Q”: that one is meant."
-    )
-    ACTIONS["picked"](chosen, None, 9)
+    assert "the letter Q live" in said(drawn(chosen)["question"]["text"])
+    ACTIONS["picked"](chosen, None, 4)
     ACTIONS["answered"](chosen, None, None)
+    sentence = said(drawn(chosen)["verdict"]["sentence"])
+    assert sentence.startswith("That block comes one place later in the table. Q is at position 9")
+
+
+def test_a_sentence_about_recorded_letters_gives_way_to_one_that_holds_in_any_run():
+    chosen = reading("10", {"prompts": {"r0": "ABCDEFGHIJKLMN"}})
+    chosen.study.turn(1)
+    ACTIONS["answered"](chosen, None, "10")  # "the block with I and J ends with other letters"
     verdict = drawn(chosen)["verdict"]
     assert said(verdict["sentence"]).startswith("So it was in your run.")
+
+
+QUESTIONS = {  # what a reader types into the form, and what the question then says
+    "5": ({"prompts": {"r0": "ABCDEFGHI"}}, "first", "arrives, with 9 tokens"),
+    "9": ({"prompts": {"a": "abcdefghijk", "b": "abcdefghijk"}}, "last_of_b", "the letter i, with"),
+}
+
+
+@pytest.mark.parametrize("lesson", QUESTIONS)
+def test_a_question_names_the_letters_and_counts_of_the_changed_run(lesson):
+    sent, question, words = QUESTIONS[lesson]
+    chosen = reading(lesson)
+    chunks = chosen.study.loaded.lesson.chunks
+    chosen.study.turn([chunk.predict for chunk in chunks].index(question))
+    ACTIONS["changed"](chosen, None, sent)
+    assert words in said(drawn(chosen)["question"]["text"])
+
+
+def test_no_question_names_a_letter_or_a_count_that_a_reader_may_change():
+    asked = {
+        f"{loaded.name[:2]} {name}"
+        for loaded in all_lessons()
+        for name in loaded.lesson.predictions
+        if names_recorded(loaded.lesson, loaded.words("en"), f"{name}.question", ())
+        and changeable(loaded, loaded.lesson.scenario_of_prediction(name))[1]
+    }
+    # the same prompt once more, and its two twins: unless somebody changes one of them
+    assert asked == {"12 after_reset", "16 which"}
 
 
 def test_answers_to_questions_before_are_held_against_the_new_run_and_then_the_old():
@@ -108,7 +158,7 @@ def test_answers_to_questions_before_are_held_against_the_new_run_and_then_the_o
 )
 def test_words_name_the_recorded_run_where_they_name_its_letters_or_counts(text, is_recorded):
     words = parse_words(f"# Title\n## key\n{text}", "here")
-    assert names_recorded(words, "key", {"gone"}) is is_recorded
+    assert names_recorded(LESSON, words, "key", {"gone"}) is is_recorded
 
 
 def test_a_run_of_ones_own_is_run_again_where_the_page_is_loaded_anew():

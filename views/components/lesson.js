@@ -90,7 +90,7 @@ function card(node, data, send) {
   const { words } = question;
   attr(node, "aria-label", words.question);
   say(part(node, "label", "strong"), words.question);
-  paragraphs(part(node, "asked"), question.text); say(part(node, "note"), question.note); say(part(node, "how"), question.how);
+  paragraphs(part(node, "asked"), question.text); say(part(node, "how"), question.how);
   const field = part(node, "field", "label"), isNumber = question.kind === "number";
   field.hidden = !isNumber;
   if (!field.firstChild) { const input = el("input", "number"); input.type = "text"; input.inputMode = "decimal"; input.autocomplete = "off"; field.append(el("span", "sr"), input, el("span", "unit")); }

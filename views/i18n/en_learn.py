@@ -38,7 +38,6 @@ MESSAGES: dict[str, str] = {
     "learn.written_elsewhere": "Written for a moment of the recorded run that yours does not have: the stage stands at its end, and numbers in this text may be the recorded ones.",
     "learn.own_right": "The engine did so in your run. The sentence beside this answer was written for the recorded run, and may not hold in yours.",
     "learn.own_wrong": "So it was in your run. The sentence about this mistake was written for the recorded run, and may not hold in yours.",
-    "learn.own_token": "In your run the token at position {token} of {request} is “{text}”: that one is meant.",
     "learn.own_again": "The page was loaded anew, and your own run was run once more with what you had changed. “Back to the recorded run” takes it back.",
     "learn.own_left": "The page was loaded anew: this is the recorded run again. What you had changed for the real model is kept in the form, under “Run it live, your way”.",
     "learn.own_failed": "The page was loaded anew, and your own run could not be run once more: {reason}.",

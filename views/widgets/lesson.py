@@ -23,7 +23,6 @@ from views.figures.learning.lesson import (
 )
 from views.figures.moment import Moment
 from views.own_words import (
-    about_own_run,
     holds_in_own_run,
     over_later,
     over_own_run,
@@ -67,7 +66,6 @@ def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
             study.options,
             study.typed,
             study.complaint,
-            about_own_run(study, text),
         )
         question = open_question(asked, words, values, text)
     later = Later(study.told, study.can_switch, study.variants)

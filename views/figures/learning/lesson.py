@@ -82,7 +82,6 @@ class Asked(NamedTuple):
     options: tuple[Value, ...]
     typed: str
     complaint: str
-    note: str = ""  # what the reader's own run makes of the question
 
 
 def open_question(asked: Asked, words: Words, values: Values, text: Text) -> dict[str, Any]:
@@ -97,7 +96,6 @@ def open_question(asked: Asked, words: Words, values: Values, text: Text) -> dic
         "kind": prediction.kind,
         "id": name,
         "text": drawn(words.filled(f"{name}.question", values)),
-        "note": asked.note,
         "how": text.named("learn_how", _how(prediction)),
         "unit": text.named("learn_unit", prediction.unit) if prediction.unit else "",
         "options": labels,

@@ -36,7 +36,6 @@ MESSAGES: dict[str, str] = {
     "learn.written_elsewhere": "这段文字讲的时刻在你的运行里不存在：舞台停在运行的结尾，文中的数值可能来自录制。",
     "learn.own_right": "在你的运行里，引擎也是这样做的。针对这个回答的说明是为录制的运行写的，在这里不一定成立。",
     "learn.own_wrong": "在你的运行里就是这样。针对这个错误的说明是为录制的运行写的，在这里不一定成立。",
-    "learn.own_token": "在你的运行里，{request} 位置 {token} 的 token 是“{text}”：问的就是它。",
     "learn.own_again": "页面重新加载了，已按你改动的内容再次运行。点“回到录制的运行”可以撤回。",
     "learn.own_left": "页面重新加载了，现在又是录制的运行。你为真实模型所做的改动还保留在“按你的方式实时运行”的表单里。",
     "learn.own_failed": "页面重新加载了，但你的运行无法再次进行：{reason}。",
