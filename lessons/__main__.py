@@ -29,6 +29,7 @@ from lessons.schema import Prompt
 from lessons.verification import Report, values_of, verify
 
 COMMANDS = ("check", "record", "new", "values", "checks", "puzzles")
+EXAMPLES = {"new": "24-my-lesson", "values": "6"}
 COLUMNS = ("lesson", "scenarios", "steps", "values", "expected", "questions")
 
 
@@ -62,6 +63,8 @@ def check(names: Sequence[str], root: Path) -> int:
         problems += _questions(root)
     for problem in problems:
         print(problem, file=sys.stderr)
+    if not problems:
+        print("nothing is wrong")
     return 1 if problems else 0
 
 
@@ -136,9 +139,13 @@ def main(arguments: Sequence[str] | None = None, *, root: Path = ROOT) -> int:
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("names", nargs="*", metavar="NAME", help="a folder's name or number")
     parser.add_argument("--model", action="store_true", help="record: also what needs the model")
-    options = parser.parse_intermixed_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if not given:
+        parser.print_help()
+        return 0
+    options = parser.parse_intermixed_args(given)
     if options.command in ("new", "values") and len(options.names) != 1:
-        parser.error(f"{options.command} takes one NAME")
+        parser.error(f"{options.command} takes one NAME, such as {EXAMPLES[options.command]}")
     try:
         if options.command == "record":
             return record_all(options.names, root, with_model=options.model)
@@ -152,7 +159,9 @@ def _run(command: str, names: list[str], root: Path) -> int:
     if command == "check":
         return check(names, root)
     if command == "new":
-        print(f"{create_lesson(names[0], root)}: write on in lesson.toml and en.md")
+        name = create_lesson(names[0], root).name
+        print(f"{root.name}/{name}: write on in lesson.toml and en.md; after that")
+        print(f"python -m lessons record {name} && python -m lessons check {name}")
     elif command == "puzzles":
         for name, found in record_best():
             print(f"{name}: {found.hit_rate:.1%}, preempted: {len(found.preempted)}")

@@ -1,5 +1,6 @@
 """All lessons of the folder, each with its words and its recorded runs."""
 
+import difflib
 import functools
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,7 @@ from engine.trace.trace import Trace
 from lessons.checks import Value, parse_check
 from lessons.errors import FactError, LessonError
 from lessons.places import find_place
-from lessons.scenario import Script, script_of
+from lessons.scenario import Script, needs_model, script_of, whole_scenario
 from lessons.schema import FILE_NAME, Chunk, Lesson, read_lesson
 from lessons.text import Words, read_words
 from lessons.validation import check_lesson, check_words
@@ -32,7 +33,7 @@ class LoadedLesson:
         check_lesson(self.lesson, folder)
         paths = {_language(path): path for path in sorted(folder.glob("*.md"))}
         if LANGUAGE not in paths:
-            raise LessonError(f"{folder.name}: {LANGUAGE}.md is missing")
+            raise LessonError(f"{folder.name}: {LANGUAGE}.md is missing, the file of its texts")
         self._words = {language: read_words(path) for language, path in paths.items()}
         for words in self._words.values():
             check_words(self.lesson, words)
@@ -69,9 +70,10 @@ class LoadedLesson:
         path = self.trace_path(scenario)
         loaded = read_trace(path)
         if loaded.trace is None or loaded.problem is not None:
+            option = " --model" if needs_model(whole_scenario(self.lesson, scenario)) else ""
             raise LessonError(
                 f"{self.name}/{path.name}: {loaded.problem}: "
-                f"run python -m lessons record {self.name}"
+                f"run python -m lessons record{option} {self.name}"
             )
         return loaded.trace
 
@@ -155,16 +157,18 @@ def load_lesson(name: str, root: Path = ROOT) -> LoadedLesson:
             name.isdecimal() and folder.name.startswith(f"{int(name):02d}-")
         ):
             return LoadedLesson(folder)
-    known = ", ".join(folder.name for folder in lesson_folders(root))
-    raise LessonError(f"there is no lesson {name}; there are {known or 'none'}")
+    known = [folder.name for folder in lesson_folders(root)]
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known) or 'none'}"
+    raise LessonError(f"there is no lesson {name}: {hint}")
 
 
 def first_difference(recorded: Trace, fresh: Trace) -> str | None:
     """One sentence about where two runs part; times and dates are not compared."""
-    one, two = ({**_header(trace), "config": trace.header.config} for trace in (recorded, fresh))
-    for name in one:
-        if one[name] != two[name]:
-            return f"{name} was {one[name]!r} and is {two[name]!r}"
+    one, two = ({**_header(trace), **trace.header.config} for trace in (recorded, fresh))
+    for name in one | two:
+        if one.get(name) != two.get(name):
+            return f"{name} was {one.get(name)!r} and is {two.get(name)!r}"
     pairs = zip(recorded.events_from(0), fresh.events_from(0), strict=False)
     for place, (was, now) in enumerate(pairs):
         if without_times(was) != without_times(now):

@@ -88,7 +88,10 @@ def create_lesson(name: str, root: Path = ROOT) -> Path:
     elif found := re.fullmatch(r"(\d\d)-([a-z0-9-]+)", name):
         number, name = int(found[1]), found[2]
     else:
-        raise LessonError(f"{name!r} is no name for a lesson: write such as 24-my-lesson")
+        raise LessonError(
+            f"{name!r} is no name for a lesson: write small letters and dashes, such as my-lesson, or "
+            f"its number in two digits before them, such as 24-my-lesson"
+        )
     if number in numbers:
         raise LessonError(f"lesson {number:02d} exists: choose another number")
     folder = root / f"{number:02d}-{name}"

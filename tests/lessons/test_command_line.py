@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from lessons.__main__ import main
+from lessons.errors import LessonError
 from tests.lessons.builders import Draft
 
 
@@ -44,7 +45,41 @@ def test_a_lesson_that_does_not_exist_is_a_sentence(
 ) -> None:
     Draft(tmp_path)
     assert main(["check", "99"], root=tmp_path) == 1
-    assert capsys.readouterr().err.strip() == "there is no lesson 99; there are 07-small"
+    assert capsys.readouterr().err.strip() == "there is no lesson 99: there are 07-small"
+    assert main(["check", "07-smal"], root=tmp_path) == 1
+    assert capsys.readouterr().err.strip() == "there is no lesson 07-smal: did you mean 07-small?"
+
+
+def test_without_a_command_it_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert "python -m lessons new NAME" in capsys.readouterr().out
+
+
+def test_new_says_what_comes_after_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["new", "my-lesson"], root=tmp_path)
+    said = capsys.readouterr().out
+    assert "python -m lessons record 01-my-lesson && python -m lessons check 01-my-lesson" in said
+
+
+def test_a_setting_that_changed_is_named_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Draft(tmp_path).replace("lesson.toml", "num_blocks = 11", "num_blocks = 12")
+    assert main(["check"], root=tmp_path) == 1
+    assert "(num_blocks was 11 and is 12)" in capsys.readouterr().err
+
+
+def test_a_missing_run_of_the_model_says_how_to_get_one(tmp_path: Path) -> None:
+    draft = Draft(tmp_path)
+    toml = draft.folder / "lesson.toml"
+    content = toml.read_text(encoding="utf-8")
+    start, end = content.index("requests = ["), content.index("]\n\n# Texts") + 1
+    toml.write_text(
+        content[:start] + 'prompts = [{ text = "Hi" }]' + content[end:], encoding="utf-8"
+    )
+    (draft.folder / "trace.jsonl").unlink()
+    with pytest.raises(LessonError, match="run python -m lessons record --model 07-small"):
+        _ = draft.load().traces
 
 
 def test_check_finds_a_run_that_is_not_the_recorded_one(
