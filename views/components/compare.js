@@ -1,5 +1,5 @@
 // Two runs of one workload, moved through together. Both are here whole: a step asks the server nothing.
-const memoryOf = () => kept("compare", () => ({ at: null, workload: undefined, playing: false, root: null }));
+const memoryOf = () => kept("compare", () => ({ at: null, workload: undefined, playing: false, root: null, explained: new Set() }));
 const SIDES = ["left", "right"], STATES = ["hit", "computed", "now", "scheduled"], MAX_GROUPS = 96, PACE_MS = 900;
 const EDITORS = "textarea, select, [contenteditable=true], [role=textbox], input:not([type=range])";
 const OWN_KEYS = "[role=radio], [role=tab], [role=option], [role=menuitem], [data-own-keys]";
@@ -124,10 +124,17 @@ function totals(memory) {
   const line = box.querySelector(".titles") ?? box.appendChild(el("div", "titles"));
   sync(line, [words.total, words.left, words.right], () => el("span"), say);
   const rows = [...data.totals, ...data.finished.map((row) => ({ ...row, key: "finish", label: fill(row.is_cut ? words.finish_cut : words.finish, row) }))], list = part(box, "rows");
-  const make = () => { const row = el("div", "sum"); row.append(el("span", "label"), ...SIDES.map(() => { const cell = el("span", "value"); cell.append(el("i"), el("span"), el("span", "sr")); return cell; })); return row; };
+  const make = () => {
+    const row = el("div", "sum"), label = el("button", "label"); label.type = "button";
+    row.append(label, ...SIDES.map(() => { const cell = el("span", "value"); cell.append(el("i"), el("span"), el("span", "sr")); return cell; }), el("p", "hint"));
+    label.onclick = (e) => { const { key } = row.dataset; if (!memory.explained.delete(key)) memory.explained.add(key); totals(memory); released(e); };
+    return row;
+  };
   attr(list, "tabindex", rows.length > 14 ? "0" : null); attr(list, "role", "group"); attr(list, "aria-label", words.total);
   sync(list, rows, make, (row, sum) => {
-    attr(row, "data-key", sum.key); attr(row, "title", sum.hint); attr(row, "data-request", sum.request); say(row.firstChild, sum.label);
+    const [label, hint] = [row.firstChild, row.lastChild], isExplained = Boolean(sum.hint) && memory.explained.has(sum.key);
+    attr(row, "data-key", sum.key); attr(row, "title", isExplained ? "" : sum.hint); attr(row, "data-request", sum.request); say(label, sum.label);
+    label.disabled = !sum.hint; attr(label, "aria-expanded", sum.hint ? String(isExplained) : null); hint.hidden = !isExplained; say(hint, isExplained ? sum.hint : "");
     SIDES.forEach((side, i) => {
       const cell = row.children[i + 1], isBetter = sum.better === side;
       attr(cell, "data-better", isBetter); say(cell.children[0], isBetter ? "✓" : ""); say(cell.children[1], sum.values[i]); say(cell.children[2], isBetter ? words.better : "");

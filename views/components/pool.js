@@ -98,11 +98,11 @@ function zoomTo(view, zoom, px, py) {
   view.x = (view.x + px) * by - px; view.y = (view.y + py) * by - py; view.zoom = to;
   clamp(view); paint(view);
 }
-// By a button or a key: around the block that matters, else around the middle.
+// By a button or a key: to the block that matters, where one is in view, else around the middle.
+const matters = (view) => (view.focused ? [view.at] : [...(view.data.lit?.blocks ?? []), ...view.touched, ...(view.zoom === 1 ? [used(view)] : [])]).find((i) => isInView(view, i)), used = ({ codes, n }) => { let i = 1; while (i < n && !(codes.charCodeAt(i) & 63)) i++; return i < n ? i : NaN; };
 function zoomBy(view, by) {
-  const { width, height, cell } = sizeOf(view), i = view.focused ? view.at : view.data.lit?.blocks?.[0];
-  const [x, y] = i !== undefined && isInView(view, i) ? placeOf(view, i, cell).map((at) => at + cell / 2) : [width / 2, height / 2];
-  zoomTo(view, view.zoom * by, x, y);
+  const { width, height } = sizeOf(view), i = matters(view); zoomTo(view, view.zoom * by, width / 2, height / 2);
+  if (i !== undefined) { center(view, i); paint(view); }
 }
 function reset(view) { Object.assign(view, { zoom: 1, x: 0, y: 0 }); paint(view); }
 function center(view, i) {
@@ -168,7 +168,7 @@ function palette(view) {
   if (view.colours?.theme === theme) return view.colours;
   const one = document.createElement("canvas"); one.width = one.height = 1;
   const context = one.getContext("2d", { willReadFrequently: true }), probe = view.holder.appendChild(el("i")), colours = { theme, css: {}, pixel: {} };
-  for (const name of [...NAMES_OF, "touched", "page", ...NAMES_OF.map((state) => `${state}-ink`)]) {
+  for (const name of [...NAMES_OF, "touched", "page", "line", ...NAMES_OF.map((state) => `${state}-ink`)]) {
     probe.className = `probe ${name}`; colours.css[name] = context.fillStyle = getComputedStyle(probe).color;
     context.clearRect(0, 0, 1, 1); context.fillRect(0, 0, 1, 1); colours.pixel[name] = new Uint32Array(context.getImageData(0, 0, 1, 1).data.buffer)[0];
   }
@@ -281,7 +281,7 @@ function miniImage(view, { pixel }) {
 }
 
 function lines(context, view, { css }, { cell, width, height, first, last, left, right }) {
-  context.strokeStyle = css.page; context.lineWidth = cell >= TEXT_CELL ? 2 : 1; context.setLineDash([]); context.beginPath();
+  context.strokeStyle = css.line; context.lineWidth = 1; context.setLineDash([]); context.beginPath();
   for (let row = first; row <= last + 1; row++) { const y = row * cell - view.y; context.moveTo(0, y); context.lineTo(width, y); }
   for (let column = left; column <= right + 1; column++) { const x = column * cell - view.x; context.moveTo(x, 0); context.lineTo(x, height); }
   context.stroke();

@@ -29,7 +29,8 @@ SENT = ("uploaded", "example_wanted")
 
 # The line about the file stands between title and downloads, or below them where it has no room.
 BELOW = ".st-key-inspect_head { flex-wrap: wrap; } .st-key-inspect_head > :has(> .st-key-opened), .st-key-inspect_head > .st-key-opened { order: 3; flex: 1 0 100% !important; }"
-RIGHT = ".st-key-inspect_head > :last-child { margin-left: auto; }"
+# All three begin at the same height, also where a damaged file takes a second line.
+RIGHT = ".st-key-inspect_head > :last-child { margin-left: auto; } .st-key-inspect_head h2 { padding: 0; line-height: 36px; }"
 EMPTY_STYLE = f"<style>{BELOW} {RIGHT}</style>"
 OPEN_STYLE = f"<style>@media (max-width: 640px) {{ {BELOW} }} {RIGHT}</style>"
 
@@ -45,9 +46,7 @@ def _page() -> None:
     session.settle()
     text, run = session.text(), _opened()
     st.html(EMPTY_STYLE if run is None else OPEN_STYLE)
-    with st.container(
-        horizontal=True, vertical_alignment="center", gap="small", key="inspect_head"
-    ):
+    with st.container(horizontal=True, vertical_alignment="top", gap="small", key="inspect_head"):
         st.markdown(f"## {text('inspect.page')}", width="content")
         _file_line(run)
         downloads(run)
