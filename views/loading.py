@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from engine.errors import PagewalkError
+from engine.system import refusal_of
 from views.limits import server_limits
 from views.model_choice import server_model
 from views.turns import Turns
@@ -70,6 +71,8 @@ class Loader:
         error = future.exception()
         if error is None or isinstance(error, PagewalkError):
             return None if error is None else error.sentence
+        if isinstance(error, OSError) and error.errno:
+            return refusal_of(error)
         return f"{type(error).__name__}: {error}"
 
     @property

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine.errors import SourceError
+from engine.system import refusal_of
 
 Progress = Callable[[str, float], None]  # what is going on, and how much of it is done (0 to 1)
 STAMP = "pagewalk.json"
@@ -51,7 +52,7 @@ def build_once(folder: Path, stamp: dict[str, str], build: Callable[[Path], None
             "model.folder",
             "the model folder {folder} cannot be written ({reason}): name another one in {variable}",
             folder=folder.parent,
-            reason=error.strerror,
+            reason=refusal_of(error),
             variable=MODELS_VARIABLE,
         ) from error
     try:
@@ -62,9 +63,9 @@ def build_once(folder: Path, stamp: dict[str, str], build: Callable[[Path], None
     except OSError as error:
         raise SourceError.of(
             "model.not_written",
-            "the model could not be written to {folder}: {reason}; is the disk full?",
+            "the model could not be written to {folder}: {reason}",
             folder=folder,
-            reason=str(error),
+            reason=refusal_of(error),
         ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -70,7 +70,7 @@ MESSAGES: dict[str, str] = {
     "error.model.differs": "{path} がパッケージの記録と一致しません（sha256 {digest}）。次のコマンドでインストールしてください：{install}",
     "error.model.gguf": "{path} を GGUF モデルとして読めません（{reason}）。transformers が対応するアーキテクチャの完全な GGUF ファイルを指定してください",
     "error.model.folder": "モデルのフォルダー {folder} に書き込めません（{reason}）。{variable} で別のフォルダーを指定してください",
-    "error.model.not_written": "モデルを {folder} に書き込めませんでした：{reason}。ディスクがいっぱいではありませんか",
+    "error.model.not_written": "モデルを {folder} に書き込めませんでした：{reason}",
     "error.model.not_loaded": "{folder} のモデルを読み込めません（{reason}）。フォルダーの中身は揃っていますか",
     # Files
     "error.file.nothing": "このファイルで開けるところはありません：{problem}",

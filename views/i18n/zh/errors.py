@@ -70,7 +70,7 @@ MESSAGES: dict[str, str] = {
     "error.model.differs": "{path} 与软件包的记录不符（sha256 {digest}）：请用 {install} 安装",
     "error.model.gguf": "{path} 不能作为 GGUF 模型读取（{reason}）：请给出完整的 GGUF 文件，并且其架构是 transformers 认识的",
     "error.model.folder": "模型文件夹 {folder} 不可写（{reason}）：请在 {variable} 中指定另一个",
-    "error.model.not_written": "模型无法写入 {folder}：{reason}；磁盘满了吗",
+    "error.model.not_written": "模型无法写入 {folder}：{reason}",
     "error.model.not_loaded": "{folder} 中的模型无法加载（{reason}）：文件夹完整吗",
     # Files
     "error.file.nothing": "这个文件没有可以打开的部分：{problem}",
