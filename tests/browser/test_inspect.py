@@ -12,6 +12,7 @@ from engine.trace.codec import encode_trace, read_trace
 from tests.browser.test_accessibility import violations
 from tests.browser.test_playground import overflow
 from tests.trace.perfetto import read
+from tests.trace.stories import old_file
 from tests.views.runs import golden_trace
 
 pytestmark = pytest.mark.browser
@@ -104,7 +105,7 @@ def test_a_broken_file_is_shown_as_far_as_it_goes(page, base_url):
 
 def test_markup_in_a_file_stays_text(page, base_url):
     visit(page, base_url)
-    header, rest = doc_file().split(b"\n", 1)
+    header, rest = old_file(golden_trace("doc_example")).split(b"\n", 1)
     evil = "<img src=x onerror=document.title='hit'>"
     titled = json.dumps({**json.loads(header), "title": evil, "model": evil}).encode()
     opened(page, titled + b"\n" + rest.replace(b"request0", evil.encode()), f"{evil}.jsonl")

@@ -245,13 +245,15 @@ def test_a_crowd_at_the_door_is_counted_right():
     assert len(entered) == 7
 
 
-def test_a_full_server_says_so_in_the_page_s_own_style_and_that_one_has_to_load_it_again(
-    app, monkeypatch
-):
+def test_a_full_server_says_so_in_the_page_s_own_style_and_one_click_tries_again(app, monkeypatch):
     sentence = WORDS.count("limit.sessions", 100)
-    monkeypatch.setattr("views.session.no_room", lambda: sentence)
-    app.run()
+    with monkeypatch.context() as full:
+        full.setattr("views.session.no_room", lambda: sentence)
+        app.run()
     assert [info.value for info in app.info] == [sentence]
-    assert "Load this page again in a minute" in sentence
+    assert "try again in a minute" in sentence
     assert PAGE_STYLE in [html.proto.body for html in app.get("html")]
     assert payload(app, "transport") is None
+    app.button(key="enter_again").click().run()
+    assert not app.info
+    assert payload(app, "transport") is not None

@@ -37,8 +37,8 @@ MESSAGES: dict[str, str] = {
     "limit.pool_small": "This server gives each visitor {most:,} bytes for K and V, and two blocks of {block_size} tokens, the fewest of a pool, take more: choose a smaller block_size, or have PAGEWALK_MAX_POOL_BYTES raised.",
     "limit.fitted": "The run began with num_blocks={fits} instead of {wanted}: so many fit into the {most:,} bytes for K and V that this server gives each visitor.",
     "limit.fitted_held": "The run began with num_blocks={fits} instead of {wanted}: this server gives each visitor {most:,} bytes for K and V, and your other runs hold {held:,}. Close a run to have room for more.",
-    "limit.sessions.one": "This server serves {n} visitor at a time, and somebody is here. Load this page again in a minute: who leaves makes room, and nothing here changes by itself.",
-    "limit.sessions.other": "This server serves {n:,} visitors at a time, and all places are taken. Load this page again in a minute: who leaves makes room, and nothing here changes by itself.",
+    "limit.sessions.one": "This server serves {n} visitor at a time, and somebody is here. Who leaves makes room: try again in a minute.",
+    "limit.sessions.other": "This server serves {n:,} visitors at a time, and all places are taken. Who leaves makes room: try again in a minute.",
     # A server that does not answer
     "away.title": "The server does not answer",
     "away.asks": "This page shows what it last heard. It asks again by itself; there is nothing to do.",

@@ -9,6 +9,7 @@ from views import session
 from views.text import Text
 from views.theme import PAGE_STYLE
 
+FULL_WIDTH = 720  # pixels
 log = logging.getLogger("pagewalk")
 
 
@@ -22,7 +23,8 @@ def framed(draw: Callable[[], None], text: Text) -> None:
             draw()
         else:
             st.html(PAGE_STYLE)
-            st.info(refusal)
+            st.info(refusal, width=FULL_WIDTH)
+            st.button(text("model.retry"), key="enter_again")  # any click asks again
     except Exception:
         log.exception("a page could not be drawn")
         st.error(text("app.failed"))

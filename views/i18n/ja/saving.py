@@ -33,7 +33,7 @@ MESSAGES: dict[str, str] = {
     "limit.pool_small": "このサーバーで 1 人が K/V に使えるのは {most:,} バイトで、プールの最小である {block_size} トークンのブロック 2 個も入りません。block_size を小さくするか、PAGEWALK_MAX_POOL_BYTES を上げてもらってください。",
     "limit.fitted": "この実行は num_blocks={wanted} ではなく {fits} で始まりました。このサーバーで 1 人が K/V に使える {most:,} バイトに入るのは、この数までです。",
     "limit.fitted_held": "この実行は num_blocks={wanted} ではなく {fits} で始まりました。このサーバーで 1 人が K/V に使えるのは {most:,} バイトで、あなたのほかの実行が {held:,} バイトを使っています。実行を 1 つ閉じると余裕ができます。",
-    "limit.sessions.other": "このサーバーを同時に使えるのは {n:,} 人までで、今は満員です。誰かが離れると空きます。この画面は自動では変わりません。1 分ほどしてから、ページを読み込み直してください。",
+    "limit.sessions.other": "このサーバーを同時に使えるのは {n:,} 人までで、今は満員です。誰かが離れると空きます。少し待ってから、もう一度お試しください。",
     # A server that does not answer
     "away.title": "サーバーが応答していません",
     "away.asks": "このページは最後に受け取った内容を表示しています。自動的に再接続を試みるため、何もする必要はありません。",

@@ -31,7 +31,7 @@ MESSAGES: dict[str, str] = {
     "limit.pool_small": "本服务器给每位访客 {most:,} 字节存放 K 和 V，连最小的块池（两个 {block_size} 个 token 的块）也放不下：请选更小的 block_size，或请管理员调高 PAGEWALK_MAX_POOL_BYTES。",
     "limit.fitted": "本次运行以 num_blocks={fits} 开始，而不是 {wanted}：本服务器给每位访客的 {most:,} 字节 K 和 V 只放得下这么多。",
     "limit.fitted_held": "本次运行以 num_blocks={fits} 开始，而不是 {wanted}：本服务器给每位访客 {most:,} 字节存放 K 和 V，你的其他运行已占用 {held:,} 字节。关闭一个运行就有空间。",
-    "limit.sessions.other": "本服务器同时服务 {n:,} 位访客，现在已满。有人离开就有空位。此页面不会自动变化：请过一分钟重新加载。",
+    "limit.sessions.other": "本服务器同时服务 {n:,} 位访客，现在已满。有人离开就有空位：请过一分钟再试。",
     # A server that does not answer
     "away.title": "服务器没有响应",
     "away.asks": "此页面显示的是最后收到的内容。它会自动重试，你无需任何操作。",
