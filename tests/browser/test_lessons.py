@@ -141,7 +141,7 @@ def test_a_lesson_is_changed_and_run_live_and_taken_back(page, base_url):
     page.reload()
     expect(page.get_by_text("your own run was run once more")).to_be_visible()
     expect(page.locator(".body > .verdict .found")).to_have_text("Right: 2")
-    page.get_by_text("Run it live, your way").click()
+    page.get_by_text("This is your run: change it again").click()
     expect(page.get_by_label("prompt of r0")).to_have_value("ABCDEFG")
     page.get_by_role("button", name="Back to the recorded run").click()
     expect(page.locator(".body > .change .own")).to_contain_text("Change what you like")

@@ -1,8 +1,12 @@
 """A lesson whose reader changed its scenario: nothing of the recorded run is said as if true of theirs."""
 
+import msgspec
 import pytest
 
+from engine.trace.trace import Trace
 from lessons.changed import changeable
+from lessons.errors import FactError
+from lessons.grading import answer_of
 from lessons.library import all_lessons, load_lesson
 from lessons.recorded_words import names_recorded
 from lessons.text import parse_words
@@ -211,3 +215,22 @@ def test_a_changed_run_that_ends_with_its_scenario_is_said_to_and_the_form_is_th
     ACTIONS["turned"](chosen, None, 1)
     here = lesson_payload(chosen.study, TEXT)
     assert ["num_blocks", "Blocks in the pool", "12"] in here["change"]["settings"]
+
+
+def test_a_large_answer_is_written_as_the_text_writes_it():
+    chosen = Choices()
+    read_link(chosen, {"lesson": "4", "chunk": "8"})
+    ACTIONS["answered"](chosen, None, "368640")
+    verdict = drawn(chosen)["verdict"]
+    assert verdict["title"] == "Right: 368,640"
+    assert said(verdict["sentence"]).endswith("and 30 times that is 368,640.")
+
+
+def test_sizes_of_the_small_model_are_asked_of_that_model_alone():
+    loaded = load_lesson("4")
+    trace = loaded.traces["model"]
+    header = msgspec.structs.replace(trace.header, model="another", dtype="float32")
+    other = Trace(header)
+    other.extend(trace.events_from(0))
+    with pytest.raises(FactError, match=r"and another ran in float32"):
+        answer_of(loaded.lesson, "model_block", {**loaded.traces, "model": other})

@@ -137,7 +137,8 @@ const outward = (node, url) => { attr(node, "href", url); attr(node, "target", "
 function change(node, data, send) {
   node.hidden = !data; if (!data) return;
   const { words } = data;
-  say(part(node, "what", "summary"), words.title);
+  say(part(node, "what", "summary"), data.is_own ? words.title_own : words.title);
+  node.ontoggle = () => { if (node.open) node.scrollIntoView({ block: "nearest" }); };
   const own = part(node, "own", "p"); say(own, data.waits || (data.is_own ? words.own : data.hint)); attr(own, "role", "status"); if (data.waits) node.open = true;
   const anew = node.dataset.for !== data.for; node.dataset.for = data.for;
   const field = () => { const l = el("label"), i = el("input"); i.type = "text"; i.autocomplete = "off"; i.spellcheck = false; l.append(el("span"), i); return l; };

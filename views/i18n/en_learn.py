@@ -59,6 +59,7 @@ MESSAGES: dict[str, str] = {
     "learn_part.D": "Under pressure",
     "learn_part.E": "The rest of the real thing",
     "learn_change.title": "Run it live, your way",
+    "learn_change.title_own": "This is your run: change it again",
     "learn_change.own": "This is your run, on the engine, not the recorded one. The text speaks of yours where it can; answers are graded by yours.",
     "learn_change.run": "Run it live",
     "learn_change.recorded": "Back to the recorded run",

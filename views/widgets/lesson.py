@@ -160,7 +160,7 @@ def change_form(study: Study, text: Text) -> dict[str, Any] | None:
     }
 
 
-CHANGE_WORDS = ("title", "own", "run", "recorded", "prompt", "output")
+CHANGE_WORDS = ("title", "title_own", "own", "run", "recorded", "prompt", "output")
 MARKS = ("asks", "text", "right", "wrong", "skipped")
 WORDS = ("back", "back_hint", "leave", "mark", "marks")
 

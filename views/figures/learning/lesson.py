@@ -8,7 +8,7 @@ from lessons.grading import Grade
 from lessons.library import LoadedLesson
 from lessons.questions import Question, all_questions
 from lessons.schema import Badge, Chunk, Prediction, thread_url
-from lessons.text import Paragraphs, Words
+from lessons.text import Paragraphs, Words, shown
 from views.text import Text
 
 SOURCE_URL = "https://github.com/vllm-project/vllm/blob/v0.17.1/vllm/"
@@ -165,7 +165,7 @@ def _shown(question: str, value: Value, words: Words, values: Values) -> str:
         return words.plain(option, values)
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
-    return f"{value:.1f}" if isinstance(value, float) else str(value)
+    return f"{value:.1f}" if isinstance(value, float) else shown(value)
 
 
 class Later(NamedTuple):

@@ -57,6 +57,7 @@ MESSAGES: dict[str, str] = {
     "learn_part.D": "メモリが足りないとき",
     "learn_part.E": "実際のエンジンのそのほかの仕組み",
     "learn_change.title": "自分の設定で実行する",
+    "learn_change.title_own": "これは自分の実行です：もう一度変える",
     "learn_change.own": "これは記録ではなく、エンジンで動かしたあなたの実行です。本文はできる限りこの実行に合わせて語り、採点もこの実行に基づきます。",
     "learn_change.run": "実行する",
     "learn_change.recorded": "記録された実行に戻る",
