@@ -19,6 +19,7 @@ from views.figures.time.timeline import ZOOMS
 from views.figures.time.until import BRANCHED, DONE, RETURNED, Until, until_words
 from views.limits import server_limits
 from views.runs import Run
+from views.targets import reach
 from views.text import Text
 
 Action = Callable[[Choices, Run | None, Any], bool]
@@ -34,7 +35,7 @@ def _go_to(chosen: Choices, begun: Run | None, target: Any) -> bool:
         _stand_elsewhere(chosen, target)
         return False
     before = _offer(begun, chosen)
-    chosen.cursor = begun.reach(target)
+    chosen.cursor = reach(begun, target)
     if begun.is_coming_back and chosen.pursuit is None:
         chosen.follow(begun)  # it was stopped on its way, and somebody goes on
     chosen.notices.pop("note", None)

@@ -15,7 +15,6 @@ from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 from views.drafts import Branch, Draft, numbers_of, told_longer
 from views.examples import Example
-from views.figures.moment import num_finished_steps
 from views.figures.time.until import BRANCHED, DONE, RETURNED, Until, find_next
 from views.text import Text
 from views.turns import Turns
@@ -247,7 +246,7 @@ class Run:
         )
         return self.lock.turn(is_long=is_long)
 
-    def _grow(self) -> bool:
+    def grow(self) -> bool:
         """As `advance`, but one step has to make the trace longer."""
         return not self.is_coming_back and self.advance()
 
@@ -278,18 +277,3 @@ class Run:
         if until.kind == DONE and self.can_go_on:
             return None  # whoever is there may finish, and more may come
         return find_next(self.trace, since, until)
-
-    def reach(self, target: dict[str, Any]) -> Cursor:
-        """The cursor that a target means; beyond the end of the trace the engine goes on."""
-        trace = self.trace
-        if "step" in target:
-            step = max(0, min(int(target["step"]), trace.num_steps + MAX_STEPS_AT_ONCE))
-            while num_finished_steps(trace) <= step and self._grow():
-                pass
-            step = min(step, max(0, trace.num_steps - 1))
-            wanted = trace.position(trace.after_update(step)) + int(target.get("plus", 0))
-        else:
-            wanted = int(target.get("position", 0))
-        while wanted >= trace.num_positions and self._grow():
-            pass
-        return trace.cursor_at(max(0, wanted))

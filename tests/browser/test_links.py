@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_playground import block, open_at, where
+from tests.browser.test_playground import MODEL_MS, NOW, block, open_at, where
 
 pytestmark = pytest.mark.browser
 
@@ -21,6 +21,19 @@ def test_three_presses_on_the_slider_are_three_places_and_the_link_follows(page,
         page.keyboard.press("ArrowRight")
         where(page, 3, sub_step)
         page.wait_for_url(re.compile(rf"step=3&sub={sub_step}"))
+
+
+@pytest.mark.model
+def test_a_step_pressed_before_the_sub_steps_in_front_of_it_have_run_is_counted_from_them(
+    page, base_url
+):
+    page.goto(f"{base_url}/playground?example=shared_prompt")
+    expect(page.get_by_text("Model ready")).to_be_visible(timeout=MODEL_MS)
+    where(page, 0, 4)
+    for _ in range(60):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    expect(page.locator(NOW)).to_have_text("Step 3 is over.", timeout=MODEL_MS)
 
 
 def test_a_reload_comes_back_to_the_moment_the_selection_and_the_lens(page, base_url):
@@ -48,6 +61,16 @@ def test_back_comes_to_where_one_rested_and_forward_to_where_one_was(page, base_
     where(page, 3, 3)
     page.go_forward()
     where(page, 3, 4)
+
+
+def test_back_comes_to_the_moment_of_the_link_itself(page, base_url):
+    open_at(page, f"{base_url}/playground?example=doc_example&step=3&sub=2", 3, 2)
+    page.wait_for_timeout(1_300)
+    page.keyboard.press("ArrowRight")
+    where(page, 3, 3)
+    page.wait_for_url(re.compile("step=3&sub=3"))
+    page.go_back()
+    where(page, 3, 2)
 
 
 def test_places_that_only_flew_by_are_no_places_to_come_back_to(page, base_url):

@@ -76,7 +76,7 @@ LAST = "transport"  # of the stage, in the order of a page
 NARROW = ("readiness", "until")  # no wider than what stands in them
 CARRIER = "parts"
 AWAY = "away"
-OF_ALL = ("base", "asking", AWAY, "progress")
+OF_ALL = ("base", "asking", AWAY, "progress", "presses")
 
 
 def _script() -> str:

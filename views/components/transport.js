@@ -33,34 +33,6 @@ function present({ data, parentElement, setTriggerValue }) {
   return () => { if (player.root === root) { stop(player); player.root = null; player.gone = performance.now(); } };
 }
 
-// Where the presses so far say the cursor ends. A step beyond what has run has no position yet, so
-// a goal is {step, plus}: `plus` sub-steps after the end of `step`, or a known {position}.
-const goal = (player) => player.goal ?? { position: player.data.position };
-const known = (player, target) => target.position ?? (target.step < player.data.ends.length ? (player.data.ends[target.step] ?? 0) + target.plus : null);
-
-function bySubStep(player, by) {
-  const { data } = player, from = goal(player), at = known(player, from);
-  if (at === null) return { step: from.step, plus: from.plus + by };
-  const to = at + by;
-  if (to < 0 || (to > data.last && !data.can_go_on)) return null;
-  return { position: to };
-}
-
-function byStep(player, by) {
-  const { data } = player, from = goal(player), at = known(player, from), n = data.ends.length;
-  if (by > 0) {
-    if (at === null) return { step: from.step + 1, plus: 0 };
-    const end = data.ends.findIndex((end) => end > at);
-    if (end >= 0) return { position: data.ends[end] };
-    if (data.can_go_on) return { step: n, plus: 0 };
-    return at < data.last ? { position: data.last } : null;
-  }
-  if (at === null) return from.plus > 0 ? { step: from.step, plus: 0 } : from.step > n ? { step: from.step - 1, plus: 0 } : { position: data.ends[n - 1] ?? 0 };
-  if (at <= 0) return null;
-  const before = data.ends.findLastIndex((end) => end < at);
-  return { position: before < 0 ? 0 : data.ends[before] };
-}
-
 function go(player, target) {
   if (!target) return false;
   if (player.underWay === null) player.left = performance.now();
@@ -96,7 +68,7 @@ Object.assign(kept("motion", () => ({})), {
 });
 function tick(player) {
   if (!player.playing || player.underWay) return;
-  const { stopAt } = player, at = known(player, goal(player)) ?? Infinity;
+  const { stopAt } = player, at = placeOf(player, goalOf(player)) ?? Infinity;
   if (stopAt !== null && at < stopAt) { go(player, { position: Math.min(stopAt, at + player.stride) }); return; }
   if (stopAt !== null || !go(player, player.unit.value === "step" ? byStep(player, 1) : bySubStep(player, 1))) { stop(player); picture(player.root, player); }
 }
@@ -200,7 +172,7 @@ const chosenWithThePointer = (target) => document.documentElement.hasAttribute("
 
 function picture(root, player) {
   if (!root) return;
-  const { data } = player, { words } = data, at = known(player, goal(player)) ?? data.last, atEnd = at >= data.last;
+  const { data } = player, { words } = data, at = placeOf(player, goalOf(player)) ?? data.last, atEnd = at >= data.last;
   attr(root, "role", "group"); attr(root, "aria-label", words.group); attr(root, "data-busy", player.underWay !== null);
   for (const button of root.querySelector(".buttons").children) {
     const name = button.dataset.name, playing = name === "play" && player.playing, label = words[playing ? "pause" : name];
@@ -263,7 +235,7 @@ function address(player, wanted) {
     if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
   }
   if (document.documentElement.hasAttribute("data-large")) url.searchParams.set("type", "large"); else url.searchParams.delete("type");
-  if (url.href === location.href) return;
+  if (url.href === location.href && history.state?.moment) return; // an entry of a link says what it is for as well
   const now = performance.now(); player.since ??= now;
   const moved = ["step", "sub"].some((name) => url.searchParams.get(name) !== new URL(location.href).searchParams.get(name));
   const rested = moved && history.state?.moment && !player.playing && !carried && !player.returning && (player.left ?? now) - player.since > REST_MS; // a slow answer is no rest

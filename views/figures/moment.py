@@ -58,6 +58,11 @@ def num_finished_steps(trace: Trace) -> int:
     return last + 1 if happened and isinstance(happened[-1], events.StepEnded) else last
 
 
+def step_ends(trace: Trace) -> list[int]:
+    """The position at which each step that is over ended."""
+    return [trace.position(trace.after_update(step)) for step in range(num_finished_steps(trace))]
+
+
 def named_blocks(event: Event) -> tuple[int, ...]:
     """The blocks that an event is about, without the null block."""
     ids: tuple[int, ...] = ()

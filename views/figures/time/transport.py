@@ -4,7 +4,7 @@ from typing import Any
 
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
-from views.figures.moment import num_finished_steps
+from views.figures.moment import step_ends
 from views.text import Text
 
 SPEEDS = (("slow", 1000), ("normal", 350), ("fast", 120))  # name, milliseconds for each picture
@@ -30,10 +30,7 @@ def transport(
     return {
         "position": trace.position(cursor),
         "last": trace.num_positions - 1,
-        "ends": [
-            trace.position(Cursor(step, trace.num_sub_steps(step)))
-            for step in range(num_finished_steps(trace))
-        ],
+        "ends": step_ends(trace),
         "step": cursor.step,
         "sub_step": cursor.sub_step,
         "can_go_on": can_go_on,
