@@ -39,7 +39,7 @@ def _go_to(chosen: Choices, begun: Run | None, target: Any) -> bool:
     if begun.is_coming_back and chosen.pursuit is None:
         chosen.follow(begun)  # it was stopped on its way, and somebody goes on
     chosen.notices.pop("note", None)
-    return chosen.panel_is_open and _offer(begun, chosen) != before
+    return bool(chosen.panel) and _offer(begun, chosen) != before
 
 
 def _stand_elsewhere(chosen: Choices, target: dict[str, Any]) -> None:
@@ -58,7 +58,7 @@ def _offer(begun: Run, chosen: Choices) -> tuple[object, ...]:
     """What the panel says about a branch from here; drawn anew only when that changes."""
     cursor = chosen.cursor
     is_past = cursor != begun.trace.last
-    held = begun.settings_at(cursor) if chosen.panel_is_open else None
+    held = begun.settings_at(cursor) if chosen.panel else None
     return begun.branch_begins_at(cursor), begun.is_inside_a_step(cursor), is_past, held
 
 
@@ -199,7 +199,7 @@ def _pursue(chosen: Choices, begun: Run | None, _: Any) -> bool:
         chosen.cursor = came.cursor  # of a past that is only repeated, any moment can be looked at
     if not (came.is_found or came.is_over):
         chosen.pursuit = pursuit._replace(since=came.since)
-        return chosen.panel_is_open and _offer(begun, chosen) != before
+        return bool(chosen.panel) and _offer(begun, chosen) != before
     if came.is_over:
         chosen.say("note", _why_not(begun, pursuit, Text(chosen.language)))
     return True

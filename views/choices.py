@@ -7,7 +7,7 @@ from engine.trace.state import Cursor
 from views.asked import Asked
 from views.beat import Beat
 from views.drafts import Draft, Restart
-from views.examples import DOC_EXAMPLE
+from views.examples import DOC_EXAMPLE, OWN
 from views.figures.block.kv import FIRST, Place
 from views.figures.compare.compare_inputs import Choice
 from views.figures.selection import NOTHING, Selection
@@ -23,6 +23,7 @@ from views.study import Study
 
 START, NO_DRAFT = Cursor(0, 0), Draft()
 LENSES = ("tree", "batch", "timeline", "why", "block")
+PROMPTS, SETTINGS = "prompts", "settings"  # the panels of the playground
 
 
 class Pursuit(NamedTuple):
@@ -56,7 +57,7 @@ class Choices:
     beat: Beat | None = None  # the puzzle of "Beat the pool"
     done: set[int] = field(default_factory=set)  # numbers of lessons read to their end
     left_at: tuple[str, int] | None = None  # the lesson and the text that were read last
-    panel_is_open: bool = False
+    panel: str = ""  # the one that is open over the stage
     draft: Draft = NO_DRAFT
     typed: dict[str, Any] = field(default_factory=dict)  # settings in the form, not applied yet
     run: Run | None = None  # what is looked at; None while the model that it needs is not there
@@ -128,3 +129,8 @@ class Choices:
     def say(self, kind: str, sentence: str) -> None:
         """A new sentence takes the place of all that were said before."""
         self.notices = {kind: sentence}
+
+
+def panel_of(example: str, run: Run | None) -> str:
+    """What an example opens with: the form, where nothing runs before a prompt is typed."""
+    return PROMPTS if example == OWN and not (run is not None and run.asked) else ""

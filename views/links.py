@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from views import bringing_back, studying
-from views.choices import LENSES, Choices
-from views.examples import EXAMPLES, OWN
+from views.choices import LENSES, Choices, panel_of
+from views.examples import EXAMPLES
 from views.figures.time import address
 from views.text import Text, quoted
 
@@ -19,8 +19,7 @@ def read_source(chosen: Choices, params: Mapping[str, str]) -> None:
         chosen.say_also(Text(chosen.language)("notice.example", given=quoted(given)))
     if "run" in params:
         chosen.address_is_read = not bringing_back.bring(chosen, params["run"])
-    has_prompts = chosen.run is not None and bool(chosen.run.asked)
-    chosen.panel_is_open = chosen.example == OWN and not has_prompts
+    chosen.panel = panel_of(chosen.example, chosen.run)
 
 
 def read_moment(chosen: Choices, params: Mapping[str, str]) -> None:

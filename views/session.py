@@ -283,8 +283,8 @@ def retry_model() -> None:
     loader().retry()
 
 
-def toggle_panel() -> None:
-    choices().panel_is_open = not choices().panel_is_open
+def toggle_panel(name: str) -> None:
+    choices().panel = "" if choices().panel == name else name
 
 
 def ask(what: str, wanted: Restart | Branch) -> None:

@@ -8,9 +8,9 @@ from views import actions
 from views.beginning import recorded
 from views.branching import branch_of
 from views.bringing_back import find
-from views.choices import START, Choices, Pursuit
+from views.choices import START, Choices, Pursuit, panel_of
 from views.drafts import Branch, Draft
-from views.examples import EXAMPLES, OWN
+from views.examples import EXAMPLES
 from views.figures.selection import NOTHING
 from views.figures.time.until import BRANCHED, Until
 from views.limits import server_limits
@@ -71,7 +71,7 @@ def open_example(chosen: Choices, name: str) -> None:
         chosen.left[chosen.example] = Left(chosen.run, chosen.cursor, chosen.shelf)
     there = chosen.left.pop(name, Left(None, START, Shelf()))
     chosen.shelf = there.shelf
-    chosen.example, chosen.panel_is_open = name, name == OWN
+    chosen.example, chosen.panel = name, panel_of(name, there.run)
     chosen.cursor, chosen.selection, chosen.address_is_read = there.cursor, NOTHING, True
     chosen.notices.clear()
     chosen.typed.clear()

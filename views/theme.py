@@ -80,10 +80,10 @@ PAGE_STYLE = """<style>
 [data-testid="stHeader"] a:focus-visible { outline: 2px solid currentColor; outline-offset: -2px; } /* Streamlit shows a shade */
 :root[data-pointed] [data-testid="stMain"]:focus-visible { outline: none; }
 :root[data-pointed] [data-testid="stMain"]::before { box-shadow: none !important; }
-/* What a changed setting restarts is in sight beside the button that does it. */
-[data-testid="stLayoutWrapper"]:has(> .st-key-settings_foot) { position: sticky; bottom: -1rem; z-index: 5; }
-.st-key-settings_foot { background: light-dark(#FBFAF7, #15181C); border-top: 1px solid color-mix(in srgb, currentColor 22%, transparent); padding: 0.45rem 0 1rem; }
-[data-testid="stMainBlockContainer"] .st-key-settings_foot { gap: 0.3rem; }
+/* What a changed setting restarts stands beside the button that does it; on a phone it stays in sight above the time. */
+.st-key-settings_foot { border-top: 1px solid color-mix(in srgb, currentColor 22%, transparent); padding-top: 0.5rem; background: light-dark(#FBFAF7, #15181C); }
+[data-testid="stMainBlockContainer"] .st-key-settings_more { gap: 0.1rem; }
+@media (max-width: 640px) { [data-testid="stLayoutWrapper"]:has(> .st-key-settings_foot) { position: sticky; bottom: 9rem; z-index: 5; } .st-key-settings_foot { padding-bottom: 0.4rem; } }
 /* The stage: story | requests | pool, and the numbers below the story. A phone has them one below the other, in this order. */
 @media (min-width: 641px) {
   .st-key-stage {
@@ -117,7 +117,7 @@ PAGE_STYLE = """<style>
 [data-testid="stBottomBlockContainer"] { padding-top: 0.25rem; padding-bottom: 0.75rem; }
 /* A phone has the screen for the stage: the name is in the tab, all examples stand in one line. */
 @media (max-width: 640px) {
-  .st-key-page_head:has(.st-key-panel) [data-testid="stCaptionContainer"] { display: none; } .st-key-page_head:has(.st-key-panel) > :has(h2) { position: absolute; clip-path: inset(50%); }
+  .st-key-page_head:has(.st-key-panel_settings) [data-testid="stCaptionContainer"] { display: none; } .st-key-page_head:has(.st-key-panel_settings) > :has(h2) { position: absolute; clip-path: inset(50%); }
   .st-key-page_head [data-testid="stButtonGroup"] button { padding: 0.2rem 0.42rem; } .st-key-page_head [data-testid="stButtonGroup"] button * { font-size: 12.5px; letter-spacing: -0.01em; }
   [data-testid="stBottomBlockContainer"] { padding-bottom: 0.3rem; } [data-testid="stBottomBlockContainer"] [data-testid="stVerticalBlock"], [data-testid="stBottomBlockContainer"] [data-testid="stHorizontalBlock"] { gap: 0.2rem; }
 }

@@ -59,7 +59,7 @@ def test_axe_finds_no_serious_barrier_of_ours(page, base_url, scheme, lens):
 @pytest.mark.parametrize("page", [(390, 844)], indirect=True, ids=["phone"])
 def test_axe_finds_no_serious_barrier_on_a_phone_with_the_panel_open(page, base_url):
     page.goto(f"{base_url}?step=3&sub=6&request=request1")
-    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("button", name="Settings").click()
     page.get_by_text("block_size").first.wait_for()
     assert violations(page) == []
 

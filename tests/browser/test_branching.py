@@ -38,7 +38,7 @@ def test_run_until_goes_to_the_next_moment_of_a_recorded_run(page, base_url):
 
 def test_a_branch_stands_beside_its_run_and_both_keep_their_place(page, base_url):
     open_at(page, f"{base_url}?step=2&sub=7", 2, 7)
-    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("button", name="Settings").click()
     field = page.get_by_role("textbox", name="max_num_seqs")
     field.fill("1")
     field.press("Enter")
@@ -62,7 +62,7 @@ def test_a_branch_stands_beside_its_run_and_both_keep_their_place(page, base_url
 
 def test_after_a_reload_the_runs_that_stood_beside_it_are_opened_from_the_bar(page, base_url):
     open_at(page, f"{base_url}?step=2&sub=7", 2, 7)
-    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("button", name="Settings").click()
     field = page.get_by_role("textbox", name="max_num_seqs")
     field.fill("1")
     field.press("Enter")
@@ -92,7 +92,7 @@ def test_after_a_reload_the_runs_that_stood_beside_it_are_opened_from_the_bar(pa
 
 def test_the_panel_names_the_step_at_which_time_stands(page, base_url):
     open_at(page, f"{base_url}?step=2&sub=7", 2, 7)
-    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("button", name="Settings").click()
     expect(page.get_by_role("button", name="Branch from step 3 with these")).to_be_visible()
     page.keyboard.press("Shift+ArrowRight")
     expect(page.get_by_role("button", name="Branch from step 4 with these")).to_be_visible()
@@ -103,7 +103,7 @@ def test_the_panel_names_the_step_at_which_time_stands(page, base_url):
 @pytest.mark.parametrize("page", [(390, 844)], indirect=True)
 def test_a_phone_runs_until_and_turns_from_run_to_run(page, base_url):
     open_at(page, f"{base_url}?step=2&sub=7", 2, 7)
-    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("button", name="Settings").click()
     field = page.get_by_role("textbox", name="block_size")
     field.fill("8")
     field.press("Enter")

@@ -56,7 +56,7 @@ def test_a_reload_of_the_link_speaks_the_language_at_the_same_moment(page, base_
 
 def test_the_run_with_a_changed_setting_survives_the_switch(page, base_url):
     open_at(page, f"{base_url}/playground?step=7&sub=2", 7, 2)
-    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("button", name="Settings").click()
     page.get_by_label("num_blocks").fill("9")
     page.get_by_role("button", name=re.compile("^Branch from step 7")).click()
     expect(page.get_by_role("button", name=re.compile("^Run 2"))).to_be_visible()

@@ -27,7 +27,7 @@ def block_in(page: Page, title: str, block_id: int):
 
 
 def restart_with(page: Page, **settings: str) -> None:
-    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("button", name="Settings").click()
     for name, value in settings.items():
         field = page.get_by_role("textbox", name=name)
         field.fill(value)
@@ -156,7 +156,7 @@ def test_a_large_pool_keeps_its_zoom_over_steps_selection_and_settings(page, bas
     picture.click(position={"x": float(cell) * 1.5, "y": float(cell) / 2})
     page.wait_for_url(re.compile("block=1"))
     expect(block_in(page, "Block tables", 1)).to_have_attribute("data-lit", "own")
-    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("button", name="Settings").click()
     expect(page.get_by_role("button", name="Close settings")).to_be_visible()
     expect(holder).to_have_attribute("data-cell", cell)
     holder.get_by_role("button", name="All blocks").click()
@@ -198,7 +198,7 @@ def test_in_the_largest_pool_the_few_blocks_in_use_are_seen_and_found(page, base
 def test_presses_around_the_settings_panel_all_count(page, base_url):
     open_at(page, f"{base_url}?step=0&sub=0")
     slider = page.get_by_role("slider", name="Place in the run, in sub-steps")
-    for expected, name in ((3, "Prompts, settings"), (6, "Close settings")):
+    for expected, name in ((3, "Settings"), (6, "Close settings")):
         page.get_by_role("button", name=name).click()
         for _ in range(3):
             page.keyboard.press("ArrowRight")
@@ -217,7 +217,7 @@ WATCH_HEIGHTS = """() => {
 def test_an_open_panel_that_follows_time_to_another_step_mounts_nothing_anew(page, base_url):
     """The page around the stage is drawn again there: no part may go, blink or lose its place."""
     open_at(page, f"{base_url}?step=2&sub=7")
-    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("button", name="Settings").click()
     field = page.get_by_role("textbox", name="max_num_seqs")
     expect(page.get_by_role("button", name="Branch from step 3 with these")).to_be_visible()
     page.locator(".root").evaluate_all("(roots) => roots.forEach((root) => { root.known = true; })")
@@ -239,6 +239,6 @@ def test_opened_cards_stay_open_when_the_page_around_them_changes(page, base_url
     page.get_by_role("button", name="tokens and answer of request0").click()
     card = page.locator("article", has_text="request0")
     expect(card.locator(".blocks")).to_be_visible()
-    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("button", name="Settings").click()
     expect(page.get_by_role("button", name="Close settings")).to_be_visible()
     expect(card.locator(".blocks")).to_be_visible()

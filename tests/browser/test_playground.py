@@ -137,7 +137,7 @@ def test_a_finished_card_opens_and_folds_by_the_keyboard(page, base_url):
 
 def test_a_refused_setting_says_so_while_it_is_typed_and_stays_in_the_form(page, base_url):
     open_at(page, f"{base_url}/playground", 0, 4)
-    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("button", name="Settings").click()
     field = page.get_by_role("textbox", name="Tokens per block block_size")
     apply = page.get_by_role("button", name="Apply and restart")
     for given, sentence in (("1.5", "is not a whole number"), ("0", "is out of range")):
@@ -150,7 +150,7 @@ def test_a_refused_setting_says_so_while_it_is_typed_and_stays_in_the_form(page,
         expect(apply).to_be_disabled()
     page.get_by_role("button", name="Close settings").click()
     expect(field).to_have_count(0)
-    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("button", name="Settings").click()
     expect(field).to_have_value("0")
     field.fill("2")
     expect(field).not_to_have_attribute("aria-invalid", "true")
@@ -242,11 +242,13 @@ def test_two_prompts_on_the_real_model_to_the_end(page, base_url):
 def test_a_run_that_is_stuck_goes_on_after_its_head_is_aborted(page, base_url):
     page.goto(f"{base_url}?example=own")
     expect(page.get_by_text("Model ready")).to_be_visible(timeout=MODEL_MS)
+    page.get_by_role("button", name="Settings").click()
     blocks = page.get_by_role("textbox", name="num_blocks")
     blocks.fill("3")
     blocks.press("Enter")
     page.get_by_role("button", name="Apply and restart").click()
     expect(block(page, 3)).to_have_count(0)
+    page.get_by_role("button", name="Prompts").click()
 
     # What can never fit is refused; the notice lets it in.
     page.get_by_text("Raw text").click()

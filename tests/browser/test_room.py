@@ -50,7 +50,7 @@ def test_the_requests_fold_closer_for_the_numbers_in_a_block(page, base_url):
 
 def test_the_panel_a_note_and_a_bar_of_runs_take_their_room_from_the_stage(page, base_url):
     open_at(page, f"{base_url}?step=2&sub=7", 2, 7)
-    page.get_by_role("button", name="Prompts, settings").click()
+    page.get_by_role("button", name="Settings").click()
     field = page.get_by_role("textbox", name="max_num_seqs")
     field.fill("1")
     field.press("Enter")
@@ -61,7 +61,7 @@ def test_the_panel_a_note_and_a_bar_of_runs_take_their_room_from_the_stage(page,
     page.get_by_role("button", name="Branch from step 3 with these").click()
     page.get_by_role("group", name="Runs").wait_for()
     page.get_by_role("button", name="Close settings").click()
-    page.get_by_role("button", name="Prompts, settings").wait_for()
+    page.get_by_role("button", name="Settings").wait_for()
     page.wait_for_timeout(SETTLED_MS)
     assert page.evaluate(CUT) == []
 

@@ -67,7 +67,7 @@ def three_steps(page, server):
     page.get_by_role("textbox", name="max_tokens").fill("6")
     page.get_by_role("button", name="Add to the run").click()
     expect(page.get_by_text("r0 was added")).to_be_visible()
-    page.get_by_role("button", name="Close settings").click()
+    page.get_by_role("button", name="Close prompts").click()
     for number in range(3):
         step(page)
         expect(page.locator(NOW)).to_have_text(re.compile(f"Step {number} is over"))
@@ -184,7 +184,7 @@ def test_a_page_that_was_away_for_too_long_is_begun_anew_and_says_so(page, tmp_p
     page.route_web_socket(re.compile("_stcore/stream"), connect)
     with serving(tmp_path, "--server.disconnectedSessionTTL=1") as server:
         three_steps(page, server)
-        page.get_by_role("button", name="Prompts, settings").click()  # draws all of the page
+        page.get_by_role("button", name="Settings").click()  # draws all of the page
         page.get_by_role("button", name="Close settings").click()
         page.wait_for_timeout(1_000)
         *_, last = sockets

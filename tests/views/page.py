@@ -31,15 +31,28 @@ def load(app):
     return app
 
 
-def open_own(app):
+def open_own(app, panel="settings"):
+    """The visitor's own prompts, with one of the panels open."""
     app.query_params["example"] = "own"
-    return load(app.run())
+    load(app.run())
+    return app if panel == "prompts" else open_panel(app, panel)
+
+
+def open_panel(app, panel):
+    """Or close it, if it is the one that is open."""
+    return app.button(key=f"panel_{panel}").click().run()
 
 
 def turn_to(app, example):
     """As if its name had been clicked."""
     names = next(group for group in app.get("button_group") if group.key == "example")
     return names.set_value(example).run()
+
+
+def prompt_form(app):
+    """What the form of a prompt was given; its panel is opened if another is."""
+    shown = payload(app, "prompt")
+    return shown or payload(open_panel(app, "prompts"), "prompt")
 
 
 def prompt(text="Hello there", **fields):

@@ -2,6 +2,7 @@
 
 from tests.views.branches import branch, go_to_end_of, names, run_steps, said, two_prompts
 from tests.views.page import notice, open_own, prompt, send, set_number, setting
+from views.drafts import Branch
 
 
 def test_the_form_shows_what_holds_at_the_moment_shown_and_a_branch_begins_with_it(app):
@@ -51,3 +52,14 @@ def test_a_branch_whose_pool_a_prompt_outgrows_is_refused_before_it_is_offered(a
     set_number(app, "num_blocks", 13)
     assert said(app, "Branching loses nothing") is not None
     assert not app.button(key="branch").disabled
+
+
+def test_a_branch_with_a_wrong_setting_is_not_offered_and_whoever_asks_for_it_gets_a_sentence(app):
+    two_prompts(app)
+    go_to_end_of(app, 1)
+    before = app.session_state["desks"]["playground"].run
+    set_number(app, "block_size", 0)
+    assert app.button(key="branch").disabled
+    send(app, "branched", Branch({"block_size": "0"}))
+    assert "block_size=0 is out of range" in notice(app, "error")
+    assert app.session_state["desks"]["playground"].run is before

@@ -14,7 +14,15 @@ from tests.views.branches import (
     shown,
     two_prompts,
 )
-from tests.views.page import notice, open_own, payload, prompt, send, set_number
+from tests.views.page import (
+    notice,
+    open_own,
+    payload,
+    prompt,
+    prompt_form,
+    send,
+    set_number,
+)
 from views.actions import ACTIONS
 from views.drafts import Branch
 
@@ -72,7 +80,7 @@ def test_a_move_draws_the_open_panel_anew_only_if_its_offer_changes(app):
     assert moves(ends), "the step is another one"
     assert moves(ends + 1), "now the moment lies inside the step"
     assert not moves(ends + 2)
-    chosen.panel_is_open = False
+    chosen.panel = ""
     assert not moves(ends)
 
 
@@ -163,17 +171,17 @@ def test_what_came_later_comes_along_only_if_asked(app):
 
 def test_a_prompt_from_the_past_comes_in_a_branch(app):
     two_prompts(app)
-    form = payload(app, "prompt")
+    form = prompt_form(app)
     assert form["here"] is None
     assert form["where"] == "Goes to the end of the run: step 6 will see it first."
     go_to_end_of(app, 1)
-    here = payload(app, "prompt")["here"]
+    here = prompt_form(app)["here"]
     assert here["word"] == "Add here, in a branch from step 2"
     assert "Run 1 stays as it is" in here["hint"]
     send(app, "added_here", prompt("Between", max_tokens="2"))
     assert added(app) == [("r0", 0), ("r1", 0), ("r2", 2)]
     assert names(app)[1] == ("Run 2", "from run 1 at step 2, with r2")
-    assert payload(app, "prompt")["draft"]["text"] == ""
+    assert prompt_form(app)["draft"]["text"] == ""
     assert [draft.text for draft in app.session_state["desks"]["playground"].run.asked][
         -1
     ] == "Between"
@@ -191,14 +199,9 @@ def test_a_refused_branch_costs_nothing(app, draft, sentence):
     assert sentence in notice(app, "error")
     assert app.session_state["desks"]["playground"].run is before
     assert len(payload(app, "runs")["runs"]) == 1
-    assert payload(app, "prompt")["draft"]["text"] == draft["text"]
+    assert prompt_form(app)["draft"]["text"] == draft["text"]
     shown_error = next(n for n in payload(app, "notices")["notices"] if n["kind"] == "error")
     assert shown_error["way_out"] is None, "letting it wait would restart the run"
-    set_number(app, "block_size", 0)
-    assert app.button(key="branch").disabled
-    send(app, "branched", Branch({"block_size": "0"}))  # whoever sends it all the same
-    assert "block_size=0 is out of range" in notice(app, "error")
-    assert app.session_state["desks"]["playground"].run is before
 
 
 def test_a_branch_that_is_stopped_on_its_way_goes_on_step_by_step(app, monkeypatch):
@@ -217,7 +220,7 @@ def test_a_branch_that_is_stopped_on_its_way_goes_on_step_by_step(app, monkeypat
 
 def test_the_documentations_letters_branch_with_their_script(app):
     app.run()
-    app.button(key="panel").click().run()
+    app.button(key="panel_settings").click().run()
     assert app.button(key="branch").disabled, "without a change the script only repeats itself"
     go_to_end_of(app, 2)
     set_number(app, "max_num_seqs", 1)
@@ -238,7 +241,7 @@ def test_the_documentations_letters_branch_with_their_script(app):
 
 def test_a_script_does_its_past_again_with_other_blocks(app):
     app.run()
-    app.button(key="panel").click().run()
+    app.button(key="panel_settings").click().run()
     go_to_end_of(app, 2)
     set_number(app, "block_size", 8)
     branch(app)
@@ -282,7 +285,7 @@ def test_no_other_branch_is_made_while_one_is_on_its_way(app, monkeypatch):
     on_its_way(app, monkeypatch)
     assert said(app, "This run is on its way to step 6") is not None
     assert [button.key for button in app.button if button.key == "branch"] == []
-    assert payload(app, "prompt")["here"] is None
+    assert prompt_form(app)["here"] is None
     send(app, "branched", Branch({}))
     assert "on its way to step 6" in notice(app, "error")
     assert len(names(app)) == 2

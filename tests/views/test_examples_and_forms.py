@@ -6,8 +6,10 @@ from tests.views.page import (
     load,
     notice,
     open_own,
+    open_panel,
     payload,
     prompt,
+    prompt_form,
     send,
     set_number,
     setting,
@@ -89,8 +91,8 @@ def test_a_refused_setting_stays_in_the_form_also_while_the_panel_is_closed(app,
     open_own(app)
     set_number(app, "block_size", given)
     assert sentence in field_of(app)["problem"]
-    app.button(key="panel").click().run()
-    app.button(key="panel").click().run()
+    app.button(key="panel_settings").click().run()
+    app.button(key="panel_settings").click().run()
     assert field_of(app)["value"] == given
     assert sentence in field_of(app)["problem"]
     set_number(app, "block_size", " 4 ")
@@ -125,15 +127,15 @@ def test_what_is_applied_is_what_stands_in_the_form_when_it_is_pressed(app):
 def test_the_counter_warns_of_what_would_be_refused(app):
     open_own(app)
     send(app, "draft", prompt(max_tokens="900"))
-    assert "the pool has 63" in payload(app, "prompt")["warning"]
+    assert "the pool has 63" in prompt_form(app)["warning"]
     send(app, "draft", prompt(max_tokens=""))
-    form = payload(app, "prompt")
+    form = prompt_form(app)
     assert form["problems"]["max_tokens"].startswith("max_tokens is empty: give a whole number")
     assert form["warning"] == "", "it is said at the field"
     send(app, "draft", prompt())
-    assert payload(app, "prompt")["warning"] == ""
+    assert prompt_form(app)["warning"] == ""
     send(app, "draft", prompt("x" * 100_000))
-    form = payload(app, "prompt")
+    form = prompt_form(app)
     assert form["count"].startswith("The prompt has 100,000 bytes, and this server takes 65,536")
     assert form["error"]
 
@@ -142,7 +144,7 @@ def test_each_wrong_number_of_a_prompt_is_said_at_its_field_and_all_of_them_when
     open_own(app)
     wrong = prompt("Hi", max_tokens="0", temperature="-1", seed="x")
     send(app, "draft", wrong)
-    problems = payload(app, "prompt")["problems"]
+    problems = prompt_form(app)["problems"]
     assert list(problems) == ["max_tokens", "temperature", "seed"]
     assert problems["max_tokens"].startswith("max_tokens=0 is out of range")
     assert problems["temperature"] == "temperature=-1.0 is negative: 0 is greedy, 1 is neutral"
@@ -150,7 +152,7 @@ def test_each_wrong_number_of_a_prompt_is_said_at_its_field_and_all_of_them_when
     send(app, "added", wrong)
     assert all(f"{sentence}." in notice(app, "error") for sentence in problems.values())
     send(app, "draft", prompt("Hi"))
-    assert payload(app, "prompt")["problems"] == {}
+    assert prompt_form(app)["problems"] == {}
 
 
 def test_a_prompt_that_is_longer_than_the_model_takes_is_told_how_far_to_shorten_it(app):
@@ -162,7 +164,7 @@ def test_a_prompt_that_is_longer_than_the_model_takes_is_told_how_far_to_shorten
         "(max_model_len, which is fixed here): shorten it to about 2,000 characters."
     )
     send(app, "draft", prompt("x" * 2_100, mode="raw"))
-    assert "shorten it to about 2,000 characters" in payload(app, "prompt")["warning"]
+    assert "shorten it to about 2,000 characters" in prompt_form(app)["warning"]
 
 
 def test_a_refusal_says_where_max_model_len_caps_the_count(app):
@@ -188,22 +190,42 @@ def test_bytes_of_one_character_are_explained_where_there_are_any(app):
     open_own(app)
     send(app, "draft", prompt("你"))
     sentence = "E4 BD A0: bytes of one character, 你, that several tokens share"
-    assert payload(app, "prompt")["legend_bytes"] == sentence
+    assert prompt_form(app)["legend_bytes"] == sentence
     send(app, "added", prompt("你"))
     assert payload(app, "requests")["legend_bytes"] == sentence
     assert payload(load(app), "prompt")["legend_bytes"] == ""
 
 
 def test_ones_own_prompts_open_with_their_form_and_a_documented_run_without(app):
-    open_own(app)
+    open_own(app, "prompts")
     assert payload(app, "prompt")["draft"]["text"] == ""
+    assert payload(app, "fields") is None, "settings come when somebody asks for them"
     turn_to(app, "doc_example")
+    assert payload(app, "prompt") is None
+    assert "panel_prompts" not in [button.key for button in app.button], "letters are scripted"
+
+
+def test_one_panel_is_open_at_a_time_and_its_own_button_closes_it(app):
+    open_own(app, "prompts")
+    open_panel(app, "settings")
+    assert (payload(app, "prompt"), payload(app, "fields") is None) == (None, False)
+    assert app.button(key="panel_settings").label == "Close settings"
+    assert app.button(key="panel_prompts").label == "Prompts"
+    open_panel(app, "settings")
+    assert (payload(app, "prompt"), payload(app, "fields")) == (None, None)
+
+
+def test_whoever_comes_back_to_a_run_of_theirs_finds_no_panel_over_it(app):
+    send(open_own(app, "prompts"), "added", prompt())
+    turn_to(app, "doc_example")
+    turn_to(app, "own")
+    assert payload(app, "requests")["cards"][0]["id"] == "r0"
     assert payload(app, "prompt") is None
 
 
 def test_the_form_and_the_refusal_name_the_same_limit(app):
     long = prompt("é" * 40_000)
-    counted = payload(send(open_own(app), "draft", long), "prompt")["count"]
+    counted = prompt_form(send(open_own(app), "draft", long))["count"]
     assert counted == "The prompt has 80,000 bytes, and this server takes 65,536: shorten it."
     assert notice(send(app, "added", long), "error") == counted
 

@@ -8,6 +8,7 @@ from tests.views.page import (
     open_own,
     payload,
     prompt,
+    prompt_form,
     send,
     set_number,
     set_switch,
@@ -151,7 +152,7 @@ def test_a_run_that_is_stuck_offers_to_abort_its_head_and_goes_on_after(app):
 
 def test_a_recorded_run_that_is_stuck_cannot_be_helped(app):
     app.run()
-    app.button(key="panel").click().run()
+    app.button(key="panel_settings").click().run()
     set_number(app, "num_blocks", 6)
     app.button(key="apply").click().run()
     send(app, "target", {"position": 10**6, "sequence": 1})
@@ -169,7 +170,7 @@ def test_a_prompt_that_can_never_fit_may_be_let_in_from_its_refusal(app):
     assert notice(app, "error") is None
     assert [c["id"] for c in payload(app, "requests")["cards"]] == ["r0", "r1"]
     assert not app.session_state["desks"]["playground"].run.config.refuse_oversized
-    assert payload(app, "prompt")["draft"]["text"] == ""
+    assert prompt_form(app)["draft"]["text"] == ""
     run_steps(app, 60)
     assert "r1 stands at the head" in notice(app, "stuck")
 
@@ -196,7 +197,7 @@ def test_another_mistake_offers_no_way_out(app):
 
 def test_the_seed_of_the_form_reaches_the_request(app):
     open_own(app)
-    form = payload(app, "prompt")
+    form = prompt_form(app)
     assert (form["draft"]["seed"], form["words"]["seed"]) == ("0", "seed")
     send(app, "added", prompt(seed="41", temperature="1"))
     run = app.session_state["desks"]["playground"].run

@@ -196,7 +196,7 @@ def test_a_pool_of_no_two_blocks_is_told_so():
 
 def test_where_its_blocks_do_not_fit_the_page_begins_with_those_that_do(app, monkeypatch):
     monkeypatch.setenv("PAGEWALK_MAX_POOL_BYTES", "180000")
-    open_own(app)
+    open_own(app, "prompts")
     assert payload(app, "pool")["num_blocks"] == 22
     assert notice(app, "note").startswith("The run began with num_blocks=22 instead of 64: so many")
     assert payload(app, "prompt")["can_add"]
@@ -204,7 +204,7 @@ def test_where_its_blocks_do_not_fit_the_page_begins_with_those_that_do(app, mon
 
 def test_where_no_pool_fits_the_form_does_not_wait_for_a_model_that_is_there(app, monkeypatch):
     monkeypatch.setenv("PAGEWALK_MAX_POOL_BYTES", "9000")
-    open_own(app)
+    open_own(app, "prompts")
     assert notice(app, "error").startswith("This server gives each visitor 9,000 bytes for K and V")
     assert payload(app, "prompt")["count"].startswith("No run could begin")
 

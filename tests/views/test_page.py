@@ -8,6 +8,7 @@ from tests.views.page import (
     open_own,
     payload,
     prompt,
+    prompt_form,
     send,
     set_number,
     set_switch,
@@ -76,14 +77,14 @@ def test_the_address_opens_a_sub_step(app):
 def test_prompts_are_typed_added_and_run_to_the_end(app):
     open_own(app)
     send(app, "draft", prompt("a€", mode="raw"))
-    form = payload(app, "prompt")
+    form = prompt_form(app)
     assert form["count"] == "4 tokens: 0 full blocks of 8 and 4 tokens"
     assert [piece["drawn"] for piece in form["pieces"]] == [
         *("a", [["E2", "bytes"]], [["82", "bytes"]], [["AC", "bytes"]])
     ]
     send(app, "added", prompt(max_tokens="3"))
     assert "r0 was added" in notice(app, "note")
-    assert payload(app, "prompt")["cleared"] == 1
+    assert prompt_form(app)["cleared"] == 1
     send(app, "added", prompt(max_tokens="2"))
     for step in range(3):
         send(app, "target", {"step": step, "plus": 0, "sequence": step})
@@ -188,7 +189,7 @@ def test_what_can_never_fit_may_wait_for_ever_and_the_page_says_so(app):
 
 def test_the_scripted_example_runs_again_with_other_settings(app):
     app.run()
-    app.button(key="panel").click().run()
+    app.button(key="panel_settings").click().run()
     set_number(app, "num_blocks", 6)
     app.button(key="apply").click().run()
     assert payload(app, "pool")["num_blocks"] == 6

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.views.page import notice, payload, prompt, send, set_number, turn_to
+from tests.views.page import notice, payload, prompt, prompt_form, send, set_number, turn_to
 from tests.views.survival import again, begun, desk, plain, step_to, visit
 from views import __main__ as start
 from views.limits import server_limits
@@ -26,7 +26,7 @@ def test_a_prompt_beyond_the_limit_is_refused_and_its_run_stays(app, monkeypatch
     step_to(begun(app, "Hello"), 2)
     sentence = "The prompt has 11 bytes, and this server takes 10: shorten it."
     send(app, "draft", prompt("Hello there"))
-    assert payload(app, "prompt")["count"] == sentence
+    assert prompt_form(app)["count"] == sentence
     send(app, "target", {"step": 1, "plus": 0, "sequence": 9})
     for what in ("added", "added_here"):
         send(app, what, prompt("Hello there"))

@@ -6,7 +6,7 @@ import pytest
 import streamlit as st
 
 from tests.views import fake_live
-from tests.views.page import load, notice, payload, prompt, send, set_number
+from tests.views.page import load, notice, payload, prompt, prompt_form, send, set_number
 from tests.views.survival import (
     address,
     again,
@@ -114,11 +114,11 @@ def test_before_the_model_is_there_a_run_can_be_looked_at_and_nothing_pretends_m
     assert payload(back, "block")["kv"]["why_not"] == not_yet
     send(back, "until", {"kind": "done"})
     assert (notice(back, "at_rest"), notice(back, "note")) == (why, None), "said once"
-    back.button(key="panel").click().run()
-    form = payload(back, "prompt")
-    assert (form["can_add"], form["here"], form["count"]) == (False, None, why)
+    back.button(key="panel_settings").click().run()
     assert why in [caption.value for caption in back.caption]
     assert "branch" not in [button.key for button in back.button]
+    form = prompt_form(back)
+    assert (form["can_add"], form["here"], form["count"]) == (False, None, why)
     assert not any("abort" in card for card in payload(back, "requests")["cards"])
     for what, sent in (("added", prompt("x")), ("aborted", "r0"), ("reset", True)):
         assert notice(send(back, what, sent), "error") == why
@@ -127,7 +127,7 @@ def test_before_the_model_is_there_a_run_can_be_looked_at_and_nothing_pretends_m
     assert notice(back, "at_rest") is None
     assert "being brought back: wait" in notice(send(back, "aborted", "r0"), "error")
     come_back(back)
-    assert payload(back, "prompt")["can_add"]
+    assert prompt_form(back)["can_add"]
     step_to(back, 20)
     assert [card["word"] for card in payload(back, "requests")["cards"]] == ["finished: length"] * 2
 
@@ -174,7 +174,7 @@ def test_a_run_that_was_swept_is_said_to_be_gone(app):
 
 def test_a_changed_script_and_its_branch_come_back_and_can_be_branched(app):
     app.run()
-    app.button(key="panel").click().run()
+    app.button(key="panel_settings").click().run()
     set_number(app, "num_blocks", 9)
     app.button(key="apply").click().run()
     send(app, "target", {"step": 2, "plus": 0, "sequence": 1})
@@ -185,7 +185,7 @@ def test_a_changed_script_and_its_branch_come_back_and_can_be_branched(app):
     assert payload(back, "transport")["position"] == payload(app, "transport")["position"]
     (kept,) = desk(back).shelf.kept
     assert (kept.origin.number, kept.origin.step, kept.number) == (1, 3, 2)
-    back.button(key="panel").click().run()
+    back.button(key="panel_settings").click().run()
     set_number(back, "block_size", 8)
     back.button(key="branch").click().run()
     assert desk(back).run.config.block_size == 8

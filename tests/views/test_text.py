@@ -71,6 +71,8 @@ FAMILIES = {
     "practice_verb_hint": None,
     "practice_why": None,
     "practice_word": None,
+    "panel": None,
+    "panel_close": None,
     "prompt": None,
     "setting_hint": None,
     "setting_label": None,

@@ -6,7 +6,7 @@ const recall = () => { try { return JSON.parse(sessionStorage.getItem(KEY)); } c
 
 function present({ data, parentElement, setStateValue, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
-  head(root, data.words.title);
+  head(root, data.words.title, data.words.language_hint);
   const state = drafts.get(root) ?? build(root, data);
   const { area, chat, raw, special, max_tokens, temperature, seed, add, here } = state.fields;
   if (data.cleared > state.cleared) { state.cleared = data.cleared; area.value = ""; remember({}); area.focus({ preventScroll: true }); }
@@ -38,9 +38,11 @@ function build(root, data) {
   attr(modes, "role", "radiogroup"); modes.append(option(chat, "mode"), option(raw, "mode"), el("span", "quiet"));
   numbers.append(option(max_tokens, "number"), option(temperature, "number"), option(seed, "number"), el("div", "problems"));
   const label = el("label", "area"); label.append(el("span", "sr"), area);
-  bottom.append(numbers, el("span", "hint"), here, add);
-  root.append(label, modes, option(special, "special"), part(root, "count"), part(root, "warning"), part(root, "pieces"), part(root, "legend-bytes"), bottom, part(root, "where"));
-  const state = { fields: { area, chat, raw, special, max_tokens, temperature, seed, add, here }, cleared: data.cleared, modes, isRecalled: Boolean(recalled) };
+  bottom.append(numbers, el("span", "where"), here, add);
+  // What one does, and what one reads of it: the button stays where it is while the tokens grow.
+  const form = part(root, "form"), write = part(form, "write"), read = part(form, "read");
+  write.append(label, modes, option(special, "special"), part(write, "warning"), bottom);
+  const state = { write, read, fields: { area, chat, raw, special, max_tokens, temperature, seed, add, here }, cleared: data.cleared, modes, isRecalled: Boolean(recalled) };
   drafts.set(root, state);
   return state;
 }
@@ -52,22 +54,21 @@ function words(root, { words: w }) {
   say(special.nextSibling, w.special);
   say(max_tokens.nextSibling, w.max_tokens); say(temperature.nextSibling, w.temperature); say(seed.nextSibling, w.seed);
   attr(max_tokens.parentNode, "title", w.max_tokens_hint); attr(temperature.parentNode, "title", w.temperature_hint); attr(seed.parentNode, "title", w.seed_hint);
-  say(add, w.add); attr(add, "title", w.add_hint); say(root.querySelector(".hint"), w.language_hint);
+  say(add, w.add); attr(add, "title", w.add_hint);
 }
 
 function show(root, data) {
-  const count = part(root, "count"); say(count, data.count); attr(count, "data-error", data.error);
+  const { fields, write, read } = drafts.get(root), count = part(read, "count"); say(count, data.count); attr(count, "data-error", data.error);
   attr(count, "aria-live", "polite");
-  say(part(root, "legend-bytes"), data.legend_bytes ?? ""); say(part(root, "where"), data.where ?? "");
-  offer(drafts.get(root).fields.here, data.here);
-  const wrong = data.problems ?? {}, { fields } = drafts.get(root);
+  say(root.querySelector(".where"), data.where ?? ""); offer(fields.here, data.here);
+  const wrong = data.problems ?? {};
   for (const name of ["max_tokens", "temperature", "seed"]) {
     attr(fields[name], "aria-invalid", wrong[name] ? "true" : null); attr(fields[name], "aria-describedby", wrong[name] ? `wrong-${name}` : null);
   }
   const problems = root.querySelector(".problems"); attr(problems, "aria-live", "polite");
   sync(problems, Object.entries(wrong), () => el("p"), (node, [name, sentence]) => { node.id = `wrong-${name}`; say(node, sentence); });
-  const warning = part(root, "warning"); say(warning, data.warning ?? ""); attr(warning, "aria-live", "polite");
-  const pieces = part(root, "pieces");
+  const warning = part(write, "warning"); say(warning, data.warning ?? ""); attr(warning, "aria-live", "polite");
+  const pieces = part(read, "pieces"); say(part(read, "legend-bytes"), data.legend_bytes ?? "");
   sync(pieces, data.pieces, () => el("span", "token"), (node, piece, i) => {
     if (piece.end !== undefined) { node.className = "cut"; say(node, ""); delete node.dataset.drawn; node.removeAttribute("title"); return; }
     if (piece.more) { node.className = "quiet"; say(node, piece.more); delete node.dataset.drawn; return; }

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from views import session
+from views.choices import PROMPTS, SETTINGS
 from views.figures.time.address import MOMENT
 from views.pages.frame import framed, framed_part
 from views.theme import PAGE_STYLE
@@ -14,8 +15,6 @@ from views.widgets.runs_bar import runs_bar
 from views.widgets.settings import settings
 from views.widgets.stage import stage
 from views.widgets.until import until
-
-PANEL_HEIGHT = 324  # pixels; more scrolls inside, so that the stage stays in sight
 
 
 def render() -> None:
@@ -33,8 +32,7 @@ def _page() -> None:
     with st.container():
         runs_bar()
     with st.container():
-        if session.choices().panel_is_open:
-            _panel()
+        _panel()
     run = session.run()
     if run is None:
         _waiting()
@@ -49,11 +47,21 @@ def _header() -> None:
         example_choice(text)
         st.caption(text.named("about", chosen.example), width="stretch")
         model_status()
-        st.button(
-            text("panel.close" if chosen.panel_is_open else "panel.open"),
-            key="panel",
-            on_click=session.toggle_panel,
-        )
+        if session.example().needs_model:
+            _opener(PROMPTS)
+        _opener(SETTINGS, is_off=session.run() is None)
+
+
+def _opener(panel: str, *, is_off: bool = False) -> None:
+    """One panel at a time, so that the stage stays near; the same button closes it."""
+    text, is_open = session.text(), session.choices().panel == panel
+    st.button(
+        text.named("panel_close", panel) if is_open else text.named("panel", panel),
+        key=f"panel_{panel}",
+        disabled=is_off,
+        on_click=session.toggle_panel,
+        args=(panel,),
+    )
 
 
 def _waiting() -> None:
@@ -80,14 +88,11 @@ def _name_example() -> None:
 
 
 def _panel() -> None:
-    if not session.example().needs_model:
+    panel = session.choices().panel
+    if panel == SETTINGS:
         _settings()
-        return
-    left, right = st.columns((5, 4), gap="small")
-    with left:
+    elif panel == PROMPTS and session.example().needs_model:
         _prompts()
-    with right:
-        _settings()
 
 
 @st.fragment(key="prompts")
@@ -103,7 +108,7 @@ def _settings() -> None:
     def draw() -> None:
         run = session.run()
         if run is not None:
-            with st.container(border=True, height=PANEL_HEIGHT):
+            with st.container(border=True):
                 settings(run)
 
     framed_part(draw)

@@ -31,17 +31,19 @@ def settings(run: Run) -> None:
     problems |= _too_many(run, changed, problems, text)
     _fields(run, problems, text)
     branch = Branch(changed, keep_later=_later(run, text))
-    with st.container(key="settings_foot"):  # stays in sight while the fields scroll behind it
-        st.caption(_restarts(run, list(_of_form(run)), problems, text))
-        _actions(run, branch, problems, text)
-    st.caption(consequence(run, branch))
-    if run.live is not None and run.trace.num_steps:
-        st.caption(_clears(run, text))
+    with st.container(key="settings_foot", horizontal=True, vertical_alignment="center"):
+        with st.container(width="content"):
+            _actions(run, branch, problems, text)
+        st.caption(_restarts(run, list(_of_form(run)), problems, text), width="stretch")
+    with st.container(key="settings_more"):
+        st.caption(consequence(run, branch))
+        if run.live is not None and run.trace.num_steps:
+            st.caption(_clears(run, text))
 
 
 def _actions(run: Run, branch: Branch, problems: Mapping[str, str], text: Text) -> None:
     changed = branch.settings
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, width="content"):
         st.button(
             text("settings.apply"),
             key="apply",
