@@ -170,7 +170,9 @@ def _pool(run: Run, moment: Moment, text: Text) -> None:
     if not counts:
         shown["count"] = ""
     linked("queue", shown, moment)
-    linked("tables", tables(moment, text, lit=_lit_blocks(moment)), moment)
+    unfolded = session.choices().unfolded
+    held = tables(moment, text, lit=_lit_blocks(moment), unfolded=unfolded)
+    linked("tables", held, moment, "unfolded")
     # Last: nothing moves for it. Always there: a part that goes may stay on the screen (Streamlit 1.67)
     # where another fragment's run comes in between.
     is_hidden = selected is None or session.choices().lens == "block"
