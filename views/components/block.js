@@ -1,5 +1,6 @@
 const readers = new WeakMap(); // root -> where the pointer or the keyboard reads in K and V
 const UNKNOWN = "·";
+const HEAT_PX = 160, MOST_ROW_PX = 14, LABEL_PX = 10; // height of a picture and of its rows; what a token's name takes
 
 function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
@@ -90,11 +91,12 @@ function show(node, picture, data, readout) {
   const { kv } = data, { rows, columns, full } = picture, [caption, holder] = node.children, [slots, canvas] = holder.children;
   const bytes = Uint8Array.from(atob(picture.values), (c) => c.charCodeAt(0)), values = new Float32Array(bytes.buffer);
   const short = (value) => Number(value.toPrecision(3)).toString().replace("-", "−");
-  say(caption.children[0], picture.name); say(caption.children[1], fill(kv.range, { lowest: short(picture.lowest), highest: short(picture.highest), full: short(full) }));
+  const ends = { lowest: short(picture.lowest), highest: short(picture.highest), full: short(full) }, px = Math.max(2, Math.min(MOST_ROW_PX, HEAT_PX / rows)), every = Math.ceil(LABEL_PX / px);
+  say(caption.children[0], picture.name); say(caption.children[1], fill(kv.span, ends)); attr(caption, "title", fill(kv.range, ends));
   const scale = caption.children[2]; say(scale.children[0], `−${short(full)}`); say(scale.children[2], short(full));
-  holder.style.setProperty("--rows", rows);
+  holder.style.setProperty("--heat", `${Math.round(rows * px)}px`); holder.style.setProperty("--rows", rows);
   sync(slots, Array.from({ length: rows }), () => el("span", "slot"), (slot, _, i) => {
-    const token = data.tokens[i]; draw(slot, token ? token[0] : "");
+    const token = data.tokens[i]; draw(slot, token ? token[0] : ""); attr(slot, "data-between", i % every > 0); // named once a pointer is on it
     attr(slot, "data-request", token?.[3]); attr(slot, "data-token", token && token[3] !== null ? token[4] : null);
   });
   const [low, zero, high] = ["var(--pw-negative)", "var(--st-background-color)", "var(--pw-positive)"].map((colour) => rgb(node, colour));

@@ -112,6 +112,7 @@ MESSAGES: dict[str, str] = {
     "kv.hint.other": "{n} slots are written; rows are slots, columns the dimensions of the head.",
     "kv.later": "From slot {slot} on nothing is drawn: it was written later, at step {step}.",
     "kv.hover": "{name}, slot {slot} “{token}”, dimension {column}: {value}",
+    "kv.span": "{lowest} to {highest}",
     "kv.range": "{lowest} to {highest}; the colours are full from ±{full} on",
     "kv.arrow_keys": "Arrow keys read single numbers.",
     "kv.slot_not_written": "not written",

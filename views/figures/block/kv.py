@@ -116,6 +116,7 @@ def kv(
             ["head", text("kv.head"), list(range(cache.num_kv_heads)), place.head],
         ],
         "hover": text("kv.hover"),
+        "span": text("kv.span"),
         "range": text("kv.range"),
         "keys": text("kv.arrow_keys"),
         "not_written": text("kv.slot_not_written"),

@@ -106,6 +106,7 @@ MESSAGES: dict[str, str] = {
     "kv.hint.other": "{n} スロットが書き込み済み。行がスロット、列がヘッドの次元です。",
     "kv.later": "スロット {slot} から後は描きません。書き込まれたのはこの後のステップ {step} です。",
     "kv.hover": "{name}、スロット {slot}「{token}」、次元 {column}：{value}",
+    "kv.span": "{lowest}～{highest}",
     "kv.range": "{lowest}～{highest}（色は ±{full} で最大）",
     "kv.arrow_keys": "矢印キーで数値を 1 つずつ読めます。",
     "kv.slot_not_written": "未書き込み",

@@ -106,6 +106,7 @@ MESSAGES: dict[str, str] = {
     "kv.hint.other": "已写 {n} 个槽位；行是槽位，列是该头的各维。",
     "kv.later": "从槽位 {slot} 起不画：它是后来在第 {step} 步才写入的。",
     "kv.hover": "{name}，槽位 {slot}“{token}”，维 {column}：{value}",
+    "kv.span": "{lowest} 到 {highest}",
     "kv.range": "{lowest} 到 {highest}；颜色在 ±{full} 处达到最深",
     "kv.arrow_keys": "方向键可读取单个数值。",
     "kv.slot_not_written": "未写",
