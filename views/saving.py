@@ -47,8 +47,10 @@ class Saving:
         self._came_from = came_from
         self._awaited: Until | None = None
         self._rest = run.live.rest if run.live is not None else None
+        self.number = self.num_numbers = 0
         if came_from is not None:
             self._rest = came_from.about.rest
+            self.number, self.num_numbers = came_from.about.number, came_from.about.num_numbers
 
     def keep(self) -> None:
         """For after each finished step and each input. Costs what is new, and never raises."""
@@ -58,6 +60,13 @@ class Saving:
         """What this run is on its way to, so that whoever it comes back to can go on."""
         if until != self._awaited:
             self._awaited = until
+            self._recording.tell(self._about)
+
+    def is_known_as(self, number: int, num_numbers: int) -> None:
+        """Under which number its page knows the run, and how many it has given: so that the name
+        stays when the run comes back."""
+        if (number, num_numbers) != (self.number, self.num_numbers):
+            self.number, self.num_numbers = number, num_numbers
             self._recording.tell(self._about)
 
     @property
@@ -94,6 +103,8 @@ class Saving:
             origin=None if self._origin is None else self._origin._asdict(),
             rest=self._rest,
             awaited=None if self._awaited is None else self._awaited.named(),
+            number=self.number,
+            num_numbers=self.num_numbers,
         )
 
 

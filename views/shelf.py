@@ -31,7 +31,8 @@ class Kept:
 
 @dataclass
 class Shelf:
-    """In the order in which they were begun. Numbers are never given twice."""
+    """In the order in which they were begun. Numbers are never given twice, and saved with the runs:
+    one that comes back is known as before."""
 
     kept: list[Kept] = field(default_factory=list)
     num_numbers: int = 0
@@ -54,12 +55,15 @@ class Shelf:
     def restart(
         self, old: Run | None, new: Run, cursor: Cursor, origin: Origin | None = None
     ) -> None:
-        """`new` takes the place and the number of `old`; it has an origin only if it is given."""
+        """`new` takes the place of `old`, and its number unless it has one of its own that is free;
+        it has an origin only if it is given."""
         kept = self.find(old.run_id) if old is not None else None
         if kept is None:
             self._put(new, cursor, origin)
         else:
             kept.run, kept.cursor, kept.origin = new, cursor, origin
+            kept.number = self._own_number(new) or kept.number
+            self._note(new, kept.number)
 
     def branch(
         self,
@@ -96,10 +100,26 @@ class Shelf:
         self, run: Run, cursor: Cursor, origin: Origin | None, number: int | None = None
     ) -> None:
         left = 0 if origin is None else origin.number  # it was there before this shelf, perhaps
-        if number is None or number in {kept.number for kept in self.kept}:
-            number = max(self.num_numbers, left) + 1
-        self.num_numbers = max(self.num_numbers, number)
+        if number is None or self._is_taken(number):
+            number = self._own_number(run) or max(self.num_numbers, left) + 1
         self.kept.append(Kept(run, cursor, number, origin))
+        self._note(run, number)
+
+    def _own_number(self, run: Run) -> int:
+        """The one that was saved with it; 0 where there is none, or another run has it."""
+        number = 0 if run.saving is None else run.saving.number
+        return 0 if self._is_taken(number) else number
+
+    def _is_taken(self, number: int) -> bool:
+        return number in {kept.number for kept in self.kept}
+
+    def _note(self, run: Run, number: int) -> None:
+        """Each run is saved with its number, and with how many have been given beside it."""
+        given = 0 if run.saving is None else run.saving.num_numbers
+        self.num_numbers = max(self.num_numbers, given, number)
+        for kept in self.kept:
+            if kept.run.saving is not None:
+                kept.run.saving.is_known_as(kept.number, self.num_numbers)
 
 
 class Left(NamedTuple):

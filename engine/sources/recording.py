@@ -28,6 +28,8 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     origin: dict[str, Any] | None = None  # of a branch: what its page says about it
     rest: Rest | None = None
     awaited: dict[str, str] | None = None  # what it was on its way to when this was written
+    number: int = 0  # under which its page knew it; 0: under none
+    num_numbers: int = 0  # how many that page had given: none of them is given again
 
 
 class Stop(NamedTuple):

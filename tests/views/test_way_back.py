@@ -60,22 +60,23 @@ def test_the_bar_gives_a_browser_the_links_by_which_it_opens_runs_again_after_a_
 
 
 @pytest.mark.parametrize("number", [None, 0, -3, 2, 10**9, "1", [1]])
-def test_a_number_that_is_taken_or_none_is_not_given_again(app, number):
+def test_a_saved_run_has_its_own_number_whatever_the_browser_says(app, number):
     step_to(begun(app, "Hello"), 3)
     first = address(app)["run"]
     send(app, "added_here", prompt("Help!", max_tokens="3"))
     back = again(app)
     send(back, "revisited", {"names": {"example": "own", "run": first}, "number": number})
-    assert [run["name"] for run in payload(back, "runs")["runs"]] == ["Run 2", "Run 3"]
+    assert [run["name"] for run in payload(back, "runs")["runs"]] == ["Run 2", "Run 1"]
 
 
-def test_the_documentations_run_is_opened_again_beside_its_branch(app):
+@pytest.mark.parametrize(("number", "name"), [(1, "Run 1"), (2, "Run 3"), (None, "Run 3")])
+def test_the_documentations_run_is_opened_again_beside_its_branch(app, number, name):
     app.run()
-    app.button(key="panel").click().run()
+    app.button(key="panel_settings").click().run()
     send(app, "target", {"step": 2, "plus": 0, "sequence": 1})
     set_number(app, "max_num_seqs", 1)
     app.button(key="branch").click().run()
     back = again(app)
-    send(back, "revisited", {"names": {"example": "doc_example"}, "number": 1})
-    assert [run["name"] for run in payload(back, "runs")["runs"]] == ["Run 2", "Run 1"]
+    send(back, "revisited", {"names": {"example": "doc_example"}, "number": number})
+    assert [run["name"] for run in payload(back, "runs")["runs"]] == ["Run 2", name]
     assert address(back).get("run") is None
