@@ -40,9 +40,12 @@ def bring(chosen: Choices, run_id: object) -> bool:
     return True
 
 
-def remember(chosen: Choices, begun: Run | None) -> None:
+def remember(chosen: Choices, begun: Run | None) -> bool:
     """For after each action: what the run is on its way to is saved with it; and once, when a run
-    that was opened by its link goes on, it is said that whoever has that link has it as it was."""
+    that was opened by its link goes on, it is said that whoever has that link has it as it was.
+
+    True when the run that is on has a link that the bar of runs does not know yet.
+    """
     if begun is not None and begun.became_copy:
         begun.became_copy = False
         chosen.say_also(Text(chosen.language)("saved.copy"))
@@ -52,6 +55,10 @@ def remember(chosen: Choices, begun: Run | None) -> None:
     for run in (begun, chosen.run):
         if run is not None and run.saving is not None:
             run.saving.waits_for(wanted if run is chosen.run else None)
+    link = {} if chosen.run is None else chosen.run.link
+    is_new = "run" in link and link != chosen.told_link
+    chosen.told_link = link
+    return is_new
 
 
 def waits_for_engine(chosen: Choices) -> bool:

@@ -71,6 +71,7 @@ class Choices:
     notices: dict[str, str] = field(default_factory=dict)  # kind -> sentence
     refused: Restart | None = None  # where waiting for ever is a way out of the error
     put_away: dict[str, str] | None = None  # the link of the run that a notice offers to bring back
+    told_link: dict[str, str] = field(default_factory=dict)  # which the page around the stage knows
     awaited: Until | None = None  # what a notice offers to go on to
     beside: Run | None = None  # the saved run that a lab was asked for, not on this desk
     waiting: list[Brought] = field(default_factory=list)  # runs that came back, without an engine

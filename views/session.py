@@ -241,7 +241,7 @@ def settle() -> bool:
         try:
             actions.interrupt(chosen, what)
             changed |= ACTIONS[what](chosen, begun, sent)
-            bringing_back.remember(chosen, begun)
+            changed |= bringing_back.remember(chosen, begun)
         except PagewalkError as error:
             prompts = [*begun.asked, chosen.draft] if begun else []
             refused = sent if isinstance(sent, Restart) else Restart({}, prompts)

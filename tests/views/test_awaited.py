@@ -86,7 +86,7 @@ def test_it_is_offered_in_the_language_of_the_page(app, step_by_step):
 def test_what_a_visitor_asked_for_is_saved_and_what_happens_by_itself_is_not(kind, saved):
     told = []
     saving = SimpleNamespace(waits_for=told.append)
-    run = SimpleNamespace(became_copy=False, saving=saving)
+    run = SimpleNamespace(became_copy=False, saving=saving, link={})
     chosen = Choices(pursuit=Pursuit(Until(kind), Choices().cursor), run=run)
     bringing_back.remember(chosen, run)
     assert set(told) == {Until(kind) if saved else None}
@@ -98,3 +98,12 @@ def test_the_record_is_written_anew_only_when_it_has_changed(tmp_path):
     recording.tell(lambda: About(awaited={"kind": "done", "request": ""}))
     assert runs_here.open(recording.run_id).about.awaited == {"kind": "done", "request": ""}
     assert runs_here.open(recording.run_id).problem is None
+
+
+def test_the_bar_of_runs_learns_the_link_with_the_first_step(app):
+    """A run of an example as it comes is saved only then; before, nothing could bring it back."""
+    app.query_params["example"] = "shared_prompt"
+    load(app.run())
+    assert "run" not in payload(app, "runs")["runs"][0]["link"]
+    step_to(app, 0)
+    assert payload(app, "runs")["runs"][0]["link"]["run"] == address(app)["run"]
