@@ -9,9 +9,11 @@ python -m lessons puzzles              search the puzzles of "Beat the pool" ane
 """
 
 import argparse
+import functools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from engine.config import EngineConfig, SamplingParams
 from engine.errors import PagewalkError
@@ -83,11 +85,19 @@ def _row(report: Report) -> tuple[str, ...]:
     return tuple(str(cell) for cell in report[: len(COLUMNS)])
 
 
+@functools.cache
+def default_model() -> Any:
+    """The default model, loaded once."""
+    from engine.sources.live import load_model  # torch, only once it is needed
+
+    return load_model()
+
+
 def run_on_model(prompts: Sequence[Prompt], config: EngineConfig) -> Trace:
     """The prompts on the default model, greedy, each from its step on; without times."""
-    from engine.sources.live import LiveSource, load_model  # torch, only once it is needed
+    from engine.sources.live import LiveSource
 
-    source, waiting = LiveSource(load_model(), config), list(prompts)
+    source, waiting = LiveSource(default_model(), config), list(prompts)
     while waiting or source.has_unfinished_requests:
         step, can_go_on = source.engine.step_index, source.has_unfinished_requests
         while waiting and is_due(waiting[0], source.trace, step, can_go_on=can_go_on):

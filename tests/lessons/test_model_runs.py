@@ -7,8 +7,8 @@ import pytest
 from engine.config import EngineConfig
 from engine.trace.events import PrefixLookedUp, TokensSampled
 from engine.trace.trace import Trace
-from lessons.__main__ import run_on_model
-from lessons.library import load_lesson
+from lessons.__main__ import default_model, run_on_model
+from lessons.library import all_lessons, load_lesson
 from lessons.scenario import needs_model, whole_scenario
 from lessons.verification import verify
 from tests.lessons.builders import Draft
@@ -54,12 +54,36 @@ def test_a_prompt_that_changed_asks_for_another_recording(tmp_path: Path) -> Non
     assert "record --model 07-small" in problem
 
 
+ON_MODEL = [
+    (loaded.name, scenario.name)
+    for loaded in all_lessons()
+    for scenario in loaded.lesson.scenarios
+    if needs_model(whole_scenario(loaded.lesson, scenario.name))
+]
+
+
+def test_five_lessons_are_about_a_model() -> None:
+    assert sorted({name[:2] for name, _ in ON_MODEL}) == ["02", "04", "09", "11", "17"]
+
+
 @pytest.mark.model
 @pytest.mark.slow
-def test_the_model_hits_again_what_the_recorded_run_hit() -> None:
-    loaded = load_lesson("9")
-    whole = whole_scenario(loaded.lesson, "model")
-    assert needs_model(whole)
+@pytest.mark.parametrize(("name", "scenario"), ON_MODEL)
+def test_the_model_hits_again_what_the_recorded_run_hit(name: str, scenario: str) -> None:
+    loaded = load_lesson(name)
+    whole = whole_scenario(loaded.lesson, scenario)
     fresh = run_on_model(whole.prompts, EngineConfig.from_mapping(whole.config))
-    assert hits(fresh) == hits(loaded.traces["model"])
+    assert hits(fresh) == hits(loaded.traces[scenario])
     assert any(isinstance(event, TokensSampled) for event in fresh.events_from(0))
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_the_bytes_of_lesson_4_are_those_of_the_tensors_that_the_engine_allocates() -> None:
+    from engine.sources.live import LiveSource
+
+    loaded = load_lesson("4")
+    whole = whole_scenario(loaded.lesson, "model")
+    source = LiveSource(default_model(), EngineConfig.from_mapping(whole.config))
+    found = sum(tensor.numel() * tensor.element_size() for tensor in source.runner.tensors)
+    assert found == loaded.value("model_pool") == 64 * loaded.value("model_block")
