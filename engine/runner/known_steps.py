@@ -23,129 +23,97 @@ import threading
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from engine.runner.input_batch import InputBatch
-from engine.runner.kv_cache import KVCacheLayout
+from engine.runner.kv_cache import CacheRows
 
 DIGEST_BYTES = 32
-
-
-class KnownStep(NamedTuple):
-    """What one step gave. Read-only: several runners may copy from it at once."""
-
-    written: Tensor  # [num_layers, 2, num_tokens, num_kv_heads, head_size]: K and V of its slots
-    logits: Tensor  # [num_samples, vocab_size]
-
-    @property
-    def num_bytes(self) -> int:
-        return self.written.nbytes + self.logits.nbytes
+Compute = Callable[[InputBatch], Tensor]  # a step: its logits
 
 
 class KnownSteps:
-    """The steps of all runners of one model, by digest; those not used for the longest time go first.
+    """What the runners of one model computed, by digest; what was not used for the longest time goes first.
 
-    Safe to be asked from many threads.
+    Safe to be asked from many threads. The tensors are read-only: several runners copy from them.
     """
 
-    def __init__(self, most_bytes: int) -> None:
-        self.most_bytes = most_bytes
+    def __init__(self, most_bytes: int, *, has_prefixes: bool = False) -> None:
+        """`has_prefixes`: whether beginnings of prompts are kept as well (known_prefixes.py)."""
+        self.most_bytes, self.has_prefixes = most_bytes, has_prefixes
         self.num_bytes = 0
-        self.num_found = 0  # steps that were not computed again
-        self._steps: OrderedDict[bytes, KnownStep] = OrderedDict()
+        self.num_found = 0  # times that something was not computed again
+        self._kept: OrderedDict[bytes, tuple[Tensor, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._steps)
+        return len(self._kept)
 
-    def find(self, digest: bytes) -> KnownStep | None:
+    def find(self, digest: bytes) -> tuple[Tensor, ...] | None:
         with self._lock:
-            known = self._steps.get(digest)
+            known = self._kept.get(digest)
             if known is not None:
-                self._steps.move_to_end(digest)
+                self._kept.move_to_end(digest)
                 self.num_found += 1
             return known
 
-    def keep(self, digest: bytes, step: KnownStep) -> None:
-        """A step larger than all the room is not kept. Two threads that computed one keep one."""
+    def keep(self, digest: bytes, *computed: Tensor) -> None:
+        """What is larger than all the room is not kept. Two threads that computed one keep one."""
+        num_bytes = sum(tensor.nbytes for tensor in computed)
         with self._lock:
-            if digest in self._steps or step.num_bytes > self.most_bytes:
+            if digest in self._kept or num_bytes > self.most_bytes:
                 return
-            self._steps[digest] = step
-            self.num_bytes += step.num_bytes
+            self._kept[digest] = computed
+            self.num_bytes += num_bytes
             while self.num_bytes > self.most_bytes:
-                _, oldest = self._steps.popitem(last=False)
-                self.num_bytes -= oldest.num_bytes
+                _, oldest = self._kept.popitem(last=False)
+                self.num_bytes -= sum(tensor.nbytes for tensor in oldest)
 
 
 class RunnerSteps:
-    """The steps of one runner: its history so far, and the tensors that hold it.
+    """The steps of one runner, and its history so far.
 
-    Every batch that writes to these tensors has to come through `run`.
+    Every batch that writes to the runner's cache has to come through `run`.
     """
 
-    def __init__(
-        self,
-        known: KnownSteps,
-        layout: KVCacheLayout,
-        kv_caches: Sequence[Tensor],  # by layer
-        path: str,
-    ) -> None:
-        """`path`: everything besides the batch that decides how a step is computed, in words."""
-        self.known = known
-        num_layers = layout.num_layers
-        self._groups = [layout.group_of_layer(layer) for layer in range(num_layers)]
-        self._slots = [cache.view(2, -1, *cache.shape[3:]) for cache in kv_caches]
-        shape = tuple(kv_caches[0].shape)
-        self._digest: bytes | None = _digest(f"{path} {layout} {shape} {kv_caches[0].dtype}")
+    def __init__(self, known: KnownSteps, rows: CacheRows, path: str) -> None:
+        """`path`: what besides the batches decides what is computed and where it lies, in words."""
+        self._known, self._rows = known, rows
+        self._digest: bytes | None = digest_of(path.encode())
 
-    def run(self, batch: InputBatch, compute: Callable[[InputBatch], Tensor]) -> Tensor:
-        """The step's logits; K and V are in the tensors afterwards.
+    def run(self, batch: InputBatch, compute: Compute) -> Tensor:
+        """The step's logits; K and V are in the cache afterwards.
 
         If `compute` raises, nobody knows what was written: no later step of this runner is known.
         """
         before, self._digest = self._digest, None
         if before is None:
             return compute(batch)
-        digest = _digest_of(before, batch)
-        known = self.known.find(digest)
-        if known is None:
-            logits = compute(batch)
-            self.known.keep(digest, KnownStep(self._read(batch), logits.clone()))
+        digest = digest_of(before, *_numbers_of(batch))
+        slots = [group.slot_mapping for group in batch.groups]
+        if (known := self._known.find(digest)) is not None:
+            written, logits = known
+            self._rows.write(slots, written)
         else:
-            self._write(batch, known.written)
-            logits = known.logits.clone()
+            logits = compute(batch)
+            self._known.keep(digest, self._rows.read(slots), logits.clone())
         self._digest = digest
-        return logits
-
-    def _read(self, batch: InputBatch) -> Tensor:
-        """Once the whole step is computed: what a slot holds then is what counts."""
-        slots = [batch.groups[group].slot_mapping for group in self._groups]
-        return torch.stack([cache[:, at] for cache, at in zip(self._slots, slots, strict=True)])
-
-    def _write(self, batch: InputBatch, written: Tensor) -> None:
-        for cache, group, numbers in zip(self._slots, self._groups, written, strict=True):
-            cache[:, batch.groups[group].slot_mapping] = numbers
+        return logits if known is None else logits.clone()
 
 
-def _digest(said: str) -> bytes:
-    return hashlib.blake2b(said.encode(), digest_size=DIGEST_BYTES).digest()
-
-
-def _digest_of(before: bytes, batch: InputBatch) -> bytes:
-    """Every list goes in with its length, so that no two batches write the same bytes."""
+def digest_of(before: bytes, *lists: Sequence[int]) -> bytes:
+    """Every list goes in with its length, so that no two histories are the same bytes."""
     hashed = hashlib.blake2b(before, digest_size=DIGEST_BYTES)
-    for numbers in _numbers_of(batch):
+    for numbers in lists:
         packed = array("q", numbers)
         hashed.update(len(packed).to_bytes(8, "little"))
         hashed.update(packed.tobytes())
     return hashed.digest()
 
 
-def _numbers_of(batch: InputBatch) -> Iterable[Iterable[int]]:
+def _numbers_of(batch: InputBatch) -> Iterable[Sequence[int]]:
     yield (torch.get_num_threads(), len(batch.groups))
     for row in (batch.input_ids, batch.positions, batch.sample_rows):
         yield row.flatten().tolist()

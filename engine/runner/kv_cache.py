@@ -58,6 +58,25 @@ class KVCacheLayout:
         raise AssertionError(f"layer {layer} is in no group of {self.groups}")
 
 
+class CacheRows:
+    """K and V of single tokens in all layers: what lies in the slots of one runner's cache."""
+
+    def __init__(self, layout: KVCacheLayout, kv_caches: Sequence[Tensor]) -> None:
+        """`kv_caches` by layer: tensors_by_layer()."""
+        self._groups = [layout.group_of_layer(layer) for layer in range(layout.num_layers)]
+        self._slots = [cache.view(2, -1, *cache.shape[3:]) for cache in kv_caches]
+
+    def read(self, slots: Sequence[Tensor]) -> Tensor:
+        """`slots` by group; a copy, [num_layers, 2, num_slots, num_kv_heads, head_size]."""
+        pairs = zip(self._slots, self._groups, strict=True)
+        return torch.stack([cache[:, slots[group]] for cache, group in pairs])
+
+    def write(self, slots: Sequence[Tensor], numbers: Tensor) -> None:
+        """What `read` gave, into these slots."""
+        for cache, group, layer in zip(self._slots, self._groups, numbers, strict=True):
+            cache[:, slots[group]] = layer
+
+
 def one_group(num_layers: int, *, num_blocks: int, block_size: int) -> KVCacheLayout:
     """Every layer in one group: a model with a single kind of attention."""
     return KVCacheLayout(num_blocks, (tuple(range(num_layers)),), (block_size,))

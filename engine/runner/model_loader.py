@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from engine.runner.four_bit import FOUR_BIT, four_bit_of, keep_stored_weights
 from engine.runner.fused_layers import fuse_layers
 from engine.runner.gguf_file import READ_ERRORS, converted_folder, file_identity
 from engine.runner.huge_pages import huge_pages_for_new_memory
+from engine.runner.known_prefixes import share_steps
 from engine.runner.known_steps import KnownSteps
 from engine.runner.model_folder import Progress, say_nothing
 from engine.runner.native.trial import NativeForm, native_form
@@ -110,8 +111,7 @@ def load_model(
         progress(CHECKING, 0.8)
         loaded = assemble(stock, pretrained, name=name, config=config)
     progress(READY, 1.0)
-    known = KnownSteps(known_steps_bytes) if known_steps_bytes else None
-    return replace(loaded, known_steps=known)
+    return share_steps(loaded, known_steps_bytes) if known_steps_bytes else loaded
 
 
 def assemble(

@@ -17,8 +17,9 @@ from engine.runner.attention.reference import ReferenceAttention
 from engine.runner.attention.tiling import AttentionSizes
 from engine.runner.detokenizer import Detokenizer
 from engine.runner.input_batch import InputBatch, build_input_batch
-from engine.runner.known_steps import RunnerSteps
-from engine.runner.kv_cache import KVCacheLayout, allocate_kv_cache, tensors_by_layer
+from engine.runner.known_prefixes import RunnerPrefixes
+from engine.runner.known_steps import KnownSteps, RunnerSteps
+from engine.runner.kv_cache import CacheRows, KVCacheLayout, allocate_kv_cache, tensors_by_layer
 from engine.runner.model_loader import LoadedModel
 from engine.runner.native.model import MAX_ROWS, NativeDecode
 from engine.runner.probe import RowQuery, query_of
@@ -76,7 +77,9 @@ class ModelRunner:
         self.native: NativeDecode | None = None
         if is_torch and loaded.native.model is not None:
             self.native = NativeDecode(loaded.native.model, self.kv_caches, self.kinds)
-        self.steps = self._find_known_steps()
+        self.steps: RunnerSteps | None = None
+        self.prefixes: RunnerPrefixes | None = None
+        self._share_steps(loaded.known_steps)
         self.eos_token_ids = frozenset(loaded.eos_token_ids)
         self.vocab_size = loaded.vocab_size
         self.detokenizers: dict[str, Detokenizer] = {}
@@ -125,9 +128,8 @@ class ModelRunner:
 
     def _forward(self, batch: InputBatch) -> Tensor:
         if self.native is not None and batch.input_ids.shape[1] <= MAX_ROWS:
-            return self.native(
-                batch.input_ids[0], batch.positions[0], batch.sample_rows, batch.groups
-            )
+            compute = self.native.step
+            return compute(batch) if self.prefixes is None else self.prefixes.run(batch, compute)
         plans = {
             (group_id, window): self.backend.plan(
                 batch.groups[group_id], window=window, dtype=self.loaded.dtype
@@ -150,13 +152,15 @@ class ModelRunner:
         logits: Tensor = outputs.logits[0]
         return logits
 
-    def _find_known_steps(self) -> RunnerSteps | None:
-        """On a CPU, where the model's runners share what they compute."""
-        known = self.loaded.known_steps
+    def _share_steps(self, known: KnownSteps | None) -> None:
+        """On a CPU, with the model's other runners."""
         if known is None or self.loaded.device.type != "cpu":
-            return None
-        path = (self.kernel_path, self.one_row is not None, self.kinds)
-        return RunnerSteps(known, self.layout, self.kv_caches, str(path))
+            return
+        rows = CacheRows(self.layout, self.kv_caches)
+        path = (self.kernel_path, self.one_row is not None, self.kinds, self.loaded.dtype)
+        self.steps = RunnerSteps(known, rows, f"{path} {self.layout}")
+        if known.has_prefixes and self.native is not None:
+            self.prefixes = RunnerPrefixes(known, rows)
 
     def _find_decode_path(self) -> "DecodePath | None":
         """Captured graphs, where the Triton kernels run on a GPU."""

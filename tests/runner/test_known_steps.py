@@ -11,7 +11,7 @@ from engine.core.output import ScheduledRequest, SchedulerOutput
 from engine.core.request import Request
 from engine.runner.attention.backend import GroupBatch
 from engine.runner.input_batch import InputBatch
-from engine.runner.known_steps import KnownStep, KnownSteps
+from engine.runner.known_steps import KnownSteps
 from engine.runner.model_runner import ModelRunner
 from tests.runner.builders import (
     FAMILIES,
@@ -217,17 +217,17 @@ def test_another_draw_from_the_same_logits_is_drawn(sharing, plain):
     assert sharing.known_steps.num_found >= 1, "the prompt at least"
 
 
-def step(num_bytes):
+def keep(known, name, num_bytes):
     half = torch.zeros(num_bytes // 2, dtype=torch.uint8)
-    return KnownStep(half, half.clone())
+    known.keep(name, half, half.clone())
 
 
 def test_the_room_is_kept_and_what_was_not_used_for_the_longest_time_goes():
     known = KnownSteps(100)
     for name in (b"a", b"b", b"c"):
-        known.keep(name, step(30))
+        keep(known, name, 30)
     assert known.find(b"a") is not None
-    known.keep(b"d", step(30))
+    keep(known, b"d", 30)
     assert [known.find(name) is not None for name in (b"a", b"b", b"c", b"d")] == [
         True,
         False,
@@ -235,9 +235,9 @@ def test_the_room_is_kept_and_what_was_not_used_for_the_longest_time_goes():
         True,
     ]
     assert known.num_bytes == 90
-    known.keep(b"d", step(30))
+    keep(known, b"d", 30)
     assert known.num_bytes == 90, "the same step twice"
-    known.keep(b"e", step(102))
+    keep(known, b"e", 102)
     assert (len(known), known.num_bytes) == (3, 90), "more than all the room"
 
 

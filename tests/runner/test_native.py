@@ -192,10 +192,10 @@ def test_a_runner_says_that_its_steps_are_native_and_long_prompts_go_through_tor
 
     assert ModelRunner(loaded, num_blocks=9, block_size=4, backend=Other()).native is None
     engine, _ = build_engine(loaded)
-    steps, native = [], engine.runner.native
-    engine.runner.native = lambda ids, *rest: (steps.append(len(ids)), native(ids, *rest))[1]
-    native_model, engine.runner.native.model = native.model, native.model
-    assert native_model is loaded.native.model
+    native = engine.runner.native
+    assert native.model is loaded.native.model
+    steps, step = [], native.step
+    native.step = lambda batch: (steps.append(batch.input_ids.shape[1]), step(batch))[1]
     ask(engine, [random_prompt(MAX_ROWS + 1), random_prompt(3)])
     assert set(steps) <= {1, 2}
     assert len(steps) >= 11

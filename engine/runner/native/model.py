@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 
 from engine.runner.attention.backend import GroupBatch
+from engine.runner.input_batch import InputBatch
 from engine.runner.native.library import library
 from engine.runner.native.panels import Weight, weight_of
 from engine.runner.native.structures import KINDS, Kind, Layer, Model, Places, Pointer, Step
@@ -114,6 +115,9 @@ class NativeDecode:
         self.places_by_layer = (ctypes.POINTER(Places) * len(kinds))(*by_layer)
         self.cache_kind = KINDS[kv_caches[0].dtype]
         self.value_offset = kv_caches[0].stride(0)
+
+    def step(self, batch: InputBatch) -> Tensor:
+        return self(batch.input_ids[0], batch.positions[0], batch.sample_rows, batch.groups)
 
     def __call__(
         self,

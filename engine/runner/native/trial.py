@@ -1,5 +1,7 @@
 """Which models have a native form, and the proof by trial that it says what the stock model says."""
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -14,6 +16,7 @@ from engine.runner.native.structures import KINDS
 
 KNOWN_MODELS = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM")
 TRIED_TOKENS = 8
+MANY_ROWS = 23  # no multiple of what is computed at once
 
 
 class NativeForm(NamedTuple):
@@ -81,6 +84,26 @@ def says_the_same(model: NativeModel, answer: StockAnswer, shape: AttentionShape
     together = _rows(decode, answer.input_ids[0], 0, num_tokens)
     tolerance = TOLERANCES[expected.dtype]
     return all(deviation(found, expected) <= tolerance for found in (alone, together))
+
+
+@torch.inference_mode()
+def is_row_by_row(
+    model: NativeModel,
+    windows: Sequence[int | None],  # by layer
+    *,
+    cache_shape: tuple[int, int],  # KV heads, and the size of each
+    dtype: torch.dtype,
+) -> bool:
+    """Whether a row comes out the same, bit for bit, with few rows beside it and with many."""
+    input_ids = torch.arange(MANY_ROWS) % model.vocab_size
+    found = []
+    for cuts in ((0, MANY_ROWS), (0, 8, MANY_ROWS), (0, 6, 16, MANY_ROWS - 2, MANY_ROWS)):
+        caches = [torch.zeros(2, MANY_ROWS, 1, *cache_shape, dtype=dtype) for _ in windows]
+        decode = NativeDecode(model, caches, [(0, window) for window in windows])
+        parts = [_rows(decode, input_ids, start, end) for start, end in pairwise(cuts)]
+        found.append((torch.cat(parts), torch.stack(caches)))
+    (logits, written), *others = found
+    return all(torch.equal(logits, one) and torch.equal(written, two) for one, two in others)
 
 
 def _rows(decode: NativeDecode, input_ids: Tensor, start: int, end: int) -> Tensor:
