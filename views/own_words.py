@@ -28,8 +28,11 @@ def scene(study: Study, text: Text) -> str:
 
 
 def scene_on_stage(study: Study, text: Text) -> str:
-    """The same as the stage is headed by it: marked where it is that of later versions."""
+    """The same as the stage is headed by it: marked where it is that of later versions, or the
+    reader's own."""
     name = scene(study, text)
+    if study.scenario in study.own:
+        return text("learn.scene_own", scene=name) if name else text("learn.scene_yours")
     is_later = any(study.scenario in b.later.values() for b in study.loaded.lesson.badges)
     return text("learn.scene_later", scene=name) if name and is_later else name
 

@@ -11,6 +11,7 @@ from lessons.library import all_lessons, load_lesson
 from lessons.recorded_words import names_recorded
 from lessons.text import parse_words
 from views.choices import Choices
+from views.own_words import scene_on_stage
 from views.studying import ACTIONS, read_link
 from views.text import Text
 from views.widgets.lesson import lesson_payload
@@ -234,3 +235,10 @@ def test_sizes_of_the_small_model_are_asked_of_that_model_alone():
     other.extend(trace.events_from(0))
     with pytest.raises(FactError, match=r"and another ran in float32"):
         answer_of(loaded.lesson, "model_block", {**loaded.traces, "model": other})
+
+
+def test_the_stage_is_headed_by_whose_run_it_shows():
+    assert scene_on_stage(reading("6").study, TEXT).endswith("block_size 4")
+    assert scene_on_stage(reading("6", LETTERS).study, TEXT).endswith("block_size 4 (your run)")
+    alone = reading("5", {"prompts": {"r0": "ABCDEFGHI"}})  # a lesson with one run names none
+    assert scene_on_stage(alone.study, TEXT) == "your run"

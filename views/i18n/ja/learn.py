@@ -47,6 +47,8 @@ MESSAGES: dict[str, str] = {
     "learn.shows_later": "ステージはより新しい版の動きです（{change}）：{scene}。本文は 0.17.1 についてのものです。",
     "learn.own_ends": "変更した実行は前の文のものです。この文には別のシナリオ「{scene}」があり、記録のまま表示しています。",
     "learn.not_number": "「{given}」は数値ではありません。48 や 33.0 のように数字で入力してください",
+    "learn.scene_own": "{scene}（自分の実行）",
+    "learn.scene_yours": "自分の実行",
     "learn.scene_later": "{scene}（0.17.1 より後の版）",
     "learn.stage_of": "{title}：{scene}",
     "learn.later_on": "変更後の動きを見る",

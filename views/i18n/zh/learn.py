@@ -47,6 +47,8 @@ MESSAGES: dict[str, str] = {
     "learn.shows_later": "舞台显示的是之后版本的做法（{change}）：{scene}。文中讲的是 0.17.1。",
     "learn.own_ends": "你改动的运行属于前一段。这一段有自己的场景“{scene}”，这里显示录制的运行。",
     "learn.not_number": "“{given}”不是数：请用数字填写，例如 48 或 33.0",
+    "learn.scene_own": "{scene}（你的运行）",
+    "learn.scene_yours": "你的运行",
     "learn.scene_later": "{scene}（0.17.1 之后的版本）",
     "learn.stage_of": "{title}：{scene}",
     "learn.later_on": "看变化之后的做法",
