@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.errors import ConfigError
-from views.choices import LENSES, Choices, Pursuit
+from views.choices import LENSES, SETTINGS, Choices, Pursuit
 from views.drafts import Draft, remarks, told_longer
 from views.figures.block.kv import Place
 from views.figures.compare.compare_inputs import Choice
@@ -39,7 +39,7 @@ def _go_to(chosen: Choices, begun: Run | None, target: Any) -> bool:
     if begun.is_coming_back and chosen.pursuit is None:
         chosen.follow(begun)  # it was stopped on its way, and somebody goes on
     chosen.notices.pop("note", None)
-    return bool(chosen.panel) and _offer(begun, chosen) != before
+    return chosen.panel == SETTINGS and _offer(begun, chosen) != before
 
 
 def _stand_elsewhere(chosen: Choices, target: dict[str, Any]) -> None:
@@ -55,10 +55,11 @@ def _stand_elsewhere(chosen: Choices, target: dict[str, Any]) -> None:
 
 
 def _offer(begun: Run, chosen: Choices) -> tuple[object, ...]:
-    """What the panel says about a branch from here; drawn anew only when that changes."""
+    """What the settings say about a branch from here; the page is drawn anew only when that changes. The
+    form for prompts goes with the time (stage.py)."""
     cursor = chosen.cursor
     is_past = cursor != begun.trace.last
-    held = begun.settings_at(cursor) if chosen.panel else None
+    held = begun.settings_at(cursor) if chosen.panel == SETTINGS else None
     return begun.branch_begins_at(cursor), begun.is_inside_a_step(cursor), is_past, held
 
 
@@ -146,12 +147,19 @@ def _add(chosen: Choices, begun: Run | None, sent: Any) -> bool:
         request_id = begun.add(draft, sampling)
     except ConfigError as error:
         raise told_longer(draft, error, words) from error
+    _hush(chosen)
     chosen.clear_draft()
     chosen.cursor = begun.trace.last
     added = words("notice.added", request=request_id)
     said = remarks(draft, sampling, begun.num_prompt_tokens(request_id), words)
     chosen.say("note", words.told((added, *said)))
     return True
+
+
+def _hush(chosen: Choices) -> None:
+    """What was said, or refused, before this is over. A step ends no refusal: the run may be playing."""
+    for kind in ("note", "error"):
+        chosen.notices.pop(kind, None)
 
 
 def _with_engine(begun: Run | None, words: Text) -> Run:
@@ -163,14 +171,14 @@ def _with_engine(begun: Run | None, words: Text) -> Run:
 
 def _abort(chosen: Choices, begun: Run | None, request_id: Any) -> bool:
     begun = _with_engine(begun, Text(chosen.language))
-    chosen.notices.pop("note", None)
+    _hush(chosen)
     chosen.cursor = begun.abort(str(request_id))
     return False
 
 
 def _reset(chosen: Choices, begun: Run | None, _: Any) -> bool:
     begun = _with_engine(begun, Text(chosen.language))
-    chosen.notices.pop("note", None)
+    _hush(chosen)
     chosen.cursor = begun.reset_prefix_cache()
     return False
 
@@ -179,7 +187,7 @@ def _wait_until(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     until = Until.from_browser(sent)
     if begun is None or until is None:
         return False
-    chosen.notices.pop("note", None)
+    _hush(chosen)
     if not begun.is_coming_back and not begun.trace.at(begun.trace.last).requests:
         chosen.say("note", Text(chosen.language)("until.no_request"))
         return True
@@ -199,7 +207,7 @@ def _pursue(chosen: Choices, begun: Run | None, _: Any) -> bool:
         chosen.cursor = came.cursor  # of a past that is only repeated, any moment can be looked at
     if not (came.is_found or came.is_over):
         chosen.pursuit = pursuit._replace(since=came.since)
-        return bool(chosen.panel) and _offer(begun, chosen) != before
+        return chosen.panel == SETTINGS and _offer(begun, chosen) != before
     if came.is_over:
         chosen.say("note", _why_not(begun, pursuit, Text(chosen.language)))
     return True

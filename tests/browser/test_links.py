@@ -135,7 +135,7 @@ def test_what_is_no_step_gets_a_sentence_and_moves_nothing(page, base_url, given
     field.fill(given)
     field.press("Enter")
     said = page.locator(".place .said")
-    expect(said).to_have_text(f"“{given}” is no step: give a whole number such as 7.")
+    expect(said).to_have_text(f"“{given}” is no step: give a whole number from 0 on, such as 7.")
     expect(field).to_have_attribute("aria-invalid", "true")
     expect(field).to_be_focused()
     where(page, 0, 4)

@@ -195,6 +195,24 @@ def test_another_mistake_offers_no_way_out(app):
     assert app.session_state["desks"]["playground"].run.config.refuse_oversized
 
 
+@pytest.mark.parametrize(
+    ("what", "sent"),
+    [
+        ("added", prompt(max_tokens="2")),
+        ("aborted", "r0"),
+        ("reset", True),
+        ("until", {"kind": "done"}),
+    ],
+)
+def test_what_is_done_next_ends_a_refusal_and_a_step_does_not(app, what, sent):
+    send(open_own(app), "added", prompt(max_tokens="2"))
+    send(app, "added", prompt(max_tokens="0"))
+    run_steps(app, 0)
+    assert "max_tokens=0" in notice(app, "error")
+    send(app, what, sent)
+    assert notice(app, "error") is None
+
+
 def test_the_seed_of_the_form_reaches_the_request(app):
     open_own(app)
     form = prompt_form(app)

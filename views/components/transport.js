@@ -92,7 +92,7 @@ function act(player, name) {
 
 // To the end of a step; one that the run has not reached is asked for only where the engine can go on.
 function jump(player) {
-  const given = player.jump.value.trim(), step = /^\d{1,9}$/.test(given) ? Number(given) : null, { data } = player, num_steps = data.ends.length;
+  const given = player.jump.value.trim(), step = /^\d+$/.test(given) ? Number(given) : null, { data } = player, num_steps = data.ends.length;
   if (step === null) return complain(player, fill(given ? data.words.jump_bad : data.words.jump_empty, { given: given.slice(0, MAX_SAID), last: Math.max(0, num_steps - 1) }), true);
   stop(player);
   const isBeyond = step >= num_steps && !data.can_go_on;
