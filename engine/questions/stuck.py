@@ -22,6 +22,14 @@ class Holder(NamedTuple):
     num_own_blocks: int  # that nobody else holds: its end would free them
 
 
+class Need(NamedTuple):
+    """What a request holds at once by its end, at the most: it may end earlier by itself."""
+
+    request_id: str
+    num_tokens: int
+    num_blocks: int
+
+
 class Autopsy(NamedTuple):
     """The head of the waiting queue, and what it waits for.
 
@@ -31,6 +39,9 @@ class Autopsy(NamedTuple):
     scheduled), "budget" (no tokens of the step are left), "uncut" (its prompt must not be cut and
     exceeds what is left), "blocks" (somebody must give up blocks), "oversized" (it needs more
     blocks than exist). `is_deadlock`: and nobody runs who could change that.
+
+    `largest` says how many blocks let all finish: whoever runs first gets whatever the others hold,
+    as they are preempted for it, so each that fits alone gets through (SEMANTICS 7).
     """
 
     request_id: str
@@ -43,7 +54,8 @@ class Autopsy(NamedTuple):
     is_deadlock: bool
     num_blocks_needed: int  # for these tokens
     num_queued_hits: int  # of them: hits that lie in the free queue
-    num_blocks_in_all: int  # that it holds once all its tokens are computed, at the most
+    to_finish: Need  # of the head, counted as when it is added
+    largest: Need  # of all who are not finished
     num_free_blocks: int
     num_usable_blocks: int  # without the null block
     tokens_left: int  # of the step's budget
@@ -52,6 +64,11 @@ class Autopsy(NamedTuple):
     @property
     def num_blocks_missing(self) -> int:
         return max(0, self.num_blocks_needed - self.num_free_blocks)
+
+    @property
+    def outgrows_pool(self) -> bool:
+        """It may stand still for ever, now or later: not even all blocks would let it finish."""
+        return self.to_finish.num_blocks > self.num_usable_blocks
 
     @property
     def enough(self) -> Holder | None:
@@ -90,7 +107,8 @@ def why_stuck(state: State) -> Autopsy | None:
         cause in ("oversized", "blocks") and not state.running,
         needed,
         num_queued,
-        num_blocks_ever_held(asked.config, asked.specs, request.num_tokens + 1),
+        _need(asked, request),
+        _largest(asked),
         state.num_free_blocks,
         usable,
         left,
@@ -119,12 +137,27 @@ def _admitted_now(state: State, request: RequestState, left: int) -> Autopsy:
         False,
         num_missing,
         0,
-        num_blocks_ever_held(asked.config, asked.specs, request.num_tokens + 1),
+        _need(asked, request),
+        _largest(asked),
         state.num_free_blocks,
         state.num_blocks - 1,
         left,
         _holders(state),
     )
+
+
+def _need(asked: AskedCache, request: RequestState) -> Need:
+    """vLLM counts no end in advance; this is what our engine refuses a prompt by (core/admission.py)."""
+    num_tokens = request.num_prompt_tokens + request.added.max_tokens
+    num_blocks = num_blocks_ever_held(asked.config, asked.specs, num_tokens)
+    return Need(request.request_id, min(num_tokens, asked.config.max_model_len), num_blocks)
+
+
+def _largest(asked: AskedCache) -> Need:
+    """The first of equals, in the order of the line: the head, if it is among them."""
+    state = asked.state
+    needs = [_need(asked, state.requests[id_]) for id_ in [*state.waiting, *state.running]]
+    return max(needs, key=lambda need: need.num_blocks)
 
 
 def tokens_left(state: State) -> int:

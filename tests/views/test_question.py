@@ -23,6 +23,19 @@ def test_a_typed_question_stays_with_its_example(app):
     assert (ask["text"], ask["mode"]) == ("Hello", "raw")
 
 
+def test_blanks_are_a_text_that_the_cache_is_asked_about(app):
+    app.query_params["lens"] = "why"
+    load(app.run())
+    turn_to(app, "own")
+    send(app, "lens", "why")
+    send(app, "asked", {"text": "   \n\t ", "mode": "raw"})
+    ask = payload(app, "why")["ask"]
+    assert ask["case"]["found"].startswith("This text is 6 tokens")
+    assert ask["case"]["strip"]["cells"][0]["tokens"]
+    send(app, "asked", {"text": "", "mode": "raw"})
+    assert "case" not in payload(app, "why")["ask"]
+
+
 def test_a_run_from_a_file_is_asked_in_its_own_tokens():
     """Numbers that stand for themselves are typed as numbers, whatever the playground shows."""
     names = names_of(golden_trace("preempt_multi_victims"))

@@ -176,7 +176,32 @@ def test_the_autopsy_shows_what_is_needed_beside_what_exists():
     assert line["cause"] == "oversized"
     assert line["bar"]["needed"] > line["bar"]["free"] + line["bar"]["used"]
     assert "for ever" in line["deadlock"]
-    assert "raise num_blocks" in line["sentence"]
+    assert (line["bar"]["needed"], line["bar"]["later"]) == (8, 0)
+    assert line["sentence"] == (
+        "It needs more blocks than exist, and would wait for ever. With all its 33 tokens it needs "
+        "up to 8 blocks, and 6 exist: it cannot finish here, unless it ends early. A way out: raise "
+        "num_blocks to 9, or abort it and ask again with a shorter prompt or a lower max_tokens."
+    )
+
+
+def test_one_token_is_told_as_one_and_the_end_is_counted_too():
+    long = request("long", range(32), output=[1] * 16)
+    settings = {"block_size": 8, "num_blocks": 5, "refuse_oversized": False}
+    trace = run(long, max_num_batched_tokens=64, **settings)
+    line = lens(trace, trace.last)["line"]
+    assert line["bar"]["need_words"] == (
+        "5 for the 1 token that a step would give it, 4 of them hits that lie in the free queue, "
+        "up to 6 by its end, with 48 tokens"
+    )
+    assert "raise num_blocks to 7" in line["sentence"]
+
+
+def test_whoever_behind_the_head_needs_most_says_how_many_blocks_are_enough():
+    head = request("head", range(12), output=[1] * 6)
+    behind = request("behind", range(100, 108), output=[1] * 14)
+    trace = run(head, behind, num_blocks=4, refuse_oversized=False)
+    said = lens(trace, trace.last)["line"]["sentence"]
+    assert "behind needs up to 6: with num_blocks=7 all of them can finish." in said
 
 
 def test_in_the_middle_of_schedule_the_line_is_told_about_this_schedule():

@@ -82,7 +82,7 @@ function showLine(node, line) {
   if (line.bar) {
     const b = line.bar, [need, exist] = bars.children, share = (n) => `${(100 * n) / b.scale}%`;
     say(need.children[0], b.need_word); say(need.children[2], b.need_words);
-    sync(need.children[1], [["needed", b.needed]], () => el("i"), (i, [kind, n]) => { i.className = kind; i.style.width = share(n); });
+    sync(need.children[1], [["needed", b.needed], ["later", b.later]].filter(([, n]) => n), () => el("i"), (i, [kind, n]) => { i.className = kind; i.style.width = share(n); });
     say(exist.children[0], b.exist_word); say(exist.children[2], `${b.used} ${b.used_word}, ${b.free} ${b.free_word}`);
     sync(exist.children[1], [["used", b.used], ["free", b.free]].filter(([, n]) => n), () => el("i"), (i, [kind, n]) => { i.className = kind; i.style.width = share(n); });
   }

@@ -39,7 +39,7 @@ def _form(run: Run, question: Draft, text: Text) -> dict[str, Any]:
 
 
 def _typed(run: Run, question: Draft, text: Text) -> Typed:
-    if not question.text.strip():
+    if not question.text:  # blanks are a text: a model has tokens for them
         return Typed()
     if len(question.text) > MAX_LIVE_CHARACTERS:
         most = MAX_LIVE_CHARACTERS

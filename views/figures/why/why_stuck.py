@@ -19,7 +19,7 @@ def autopsy(state: State, text: Text) -> dict[str, Any] | None:
         "request": found.request_id,
         "head": _head(found, text),
         "cause": found.cause,
-        "sentence": _sentence(state, found, text),
+        "sentence": text.told((_sentence(state, found, text), _outlook(found, text))),
         "deadlock": text("why.deadlock") if found.is_deadlock else "",
     }
     if found.cause in ("blocks", "oversized"):
@@ -56,22 +56,36 @@ def _sentence(state: State, found: Autopsy, text: Text) -> str:
         case "blocks":
             return text.count("why.cause.blocks", found.num_blocks_missing)
         case "oversized":
-            return text("why.cause.oversized", n=found.num_blocks_in_all + 1)
+            return text("why.cause.oversized")
     return text("why.cause.nothing_now" if found.is_deciding else "why.cause.nothing")
 
 
+def _outlook(found: Autopsy, text: Text) -> str:
+    """What lets it finish, not merely begin again; empty where all blocks are enough for it."""
+    if not found.outgrows_pool:
+        return ""
+    needed, tokens = found.to_finish.num_blocks, found.to_finish.num_tokens
+    told = [text("why.outgrows", n=needed, tokens=tokens, usable=found.num_usable_blocks)]
+    most = found.largest.num_blocks
+    if most > needed:
+        told.append(text("why.largest", request=found.largest.request_id, n=most, enough=most + 1))
+    else:
+        told.append(text("why.enough_for_all", enough=most + 1))
+    return text.told(told)
+
+
 def _bar(found: Autopsy, text: Text) -> dict[str, Any]:
-    """Two bars on one scale: what is needed, and what exists."""
-    needs = [
-        text("why.need_of", n=found.num_blocks_needed, tokens=found.num_scheduled_tokens),
-    ]
+    """Two bars on one scale: what is needed now and by its end, and what exists."""
+    needed, finish = found.num_blocks_needed, found.to_finish
+    needs = [text.count("why.need_of", found.num_scheduled_tokens, blocks=needed)]
     if found.num_queued_hits:
         needs.append(text.count("why.need_queued", found.num_queued_hits))
-    if found.num_blocks_in_all > found.num_blocks_needed:
-        needs.append(text("why.in_all", n=found.num_blocks_in_all, tokens=found.num_tokens))
+    if finish.num_blocks > needed:
+        needs.append(text("why.to_finish", n=finish.num_blocks, tokens=finish.num_tokens))
     return {
-        "scale": max(found.num_blocks_needed, found.num_usable_blocks),
-        "needed": found.num_blocks_needed,
+        "scale": max(needed, finish.num_blocks, found.num_usable_blocks),
+        "needed": needed,
+        "later": max(0, finish.num_blocks - needed),
         "free": found.num_free_blocks,
         "used": found.num_usable_blocks - found.num_free_blocks,
         "need_word": text("why.need"),
