@@ -21,7 +21,13 @@ from views.figures.selection import Selection
 from views.text import Text
 
 TEXT = Text("en")
-ROW, POSITION, TOKEN_ID, KIND, PLACE, BLOCK, OFFSET, SLOT, MARK = 0, 1, 3, 4, 5, 6, 8, 9, 10
+ROW, POSITION, TOKEN_ID, KIND, PLACE, BLOCK, STATE, REF, OFFSET, SLOT, MARK = (
+    0,
+    1,
+    3,
+    4,
+    *range(5, 12),
+)
 
 
 def rows_of(payload):
@@ -144,7 +150,22 @@ def test_the_batch_of_a_step_stays_when_tables_are_freed_and_the_step_is_over():
     words = [picture.pop("token_word") for picture in pictures]
     assert states == ["scheduled", *["now"] * (len(states) - 1)]  # until the model ran
     assert len(set(words)) == 2
-    assert all(picture == pictures[0] for picture in pictures)
+    notes = [picture.pop("note") for picture in pictures]
+    assert (notes[0], notes[-1]) == ("", given_up("request2"))
+    uncoloured = [without_block_states(picture) for picture in pictures]
+    assert all(picture == uncoloured[0] for picture in uncoloured)
+
+
+def given_up(request_id):
+    return f"Since the model ran, {request_id} has given up its blocks: they are drawn as they are now."
+
+
+def without_block_states(picture):
+    for _, item in rows_of(picture):
+        item[STATE] = item[REF] = None
+    for entry in picture["reads"]["blocks"]:
+        entry["state"] = entry["ref"] = None
+    return picture
 
 
 def test_before_and_while_the_batch_is_filled():

@@ -1,9 +1,11 @@
 const CELLS = ["row", "request", "token", "position", "table", "offset", "slot", "sample"];
 const plain = (tag, cls) => { const b = el(tag, cls); if (tag === "button") b.type = "button"; return b; };
+const makeBlock = () => { const block = plain("button", "block"); attr(block, "data-select", "block"); block.append(el("span"), el("sup")); return block; };
+const setBlock = (block, id, state, ref) => { say(block.firstChild, String(id)); say(block.lastChild, ref ? `×${ref}` : ""); attr(block, "data-block", id); attr(block, "data-state", state); };
 const makeRow = () => {
   const tr = el("tr"), cells = CELLS.map((name) => el("td", `c-${name}`));
-  const pick = plain("button", "pick"), request = plain("button", "request"), block = plain("button", "block");
-  attr(pick, "data-select", "token"); attr(request, "data-select", "request"); attr(block, "data-select", "block");
+  const pick = plain("button", "pick"), request = plain("button", "request"), block = makeBlock();
+  attr(pick, "data-select", "token"); attr(request, "data-select", "request");
   cells[0].append(pick); cells[1].append(request, el("span", "kind")); cells[2].append(el("span", "tok"));
   cells[4].append(el("span", "index"), block); cells[6].append(el("span", "sum"), el("span", "slot")); cells[7].append(el("span", "mark"));
   const more = plain("button", "more"), wide = el("td", "wide"); attr(more, "data-select", "token"); wide.colSpan = CELLS.length; wide.append(more);
@@ -19,7 +21,7 @@ const setFold = (tr, item) => {
 };
 const setRow = (data, sequence) => (tr, item, i) => {
   if (!Array.isArray(item)) { setFold(tr, item); return; }
-  const [row, position, drawn, id, kind, index, block, state, offset, slot, mark] = item, cells = [...tr.children];
+  const [row, position, drawn, id, kind, index, block, state, ref, offset, slot, mark] = item, cells = [...tr.children];
   cells.forEach((cell, n) => { cell.hidden = n === CELLS.length; });
   cells[CELLS.length].firstChild.hidden = true;
   for (const name of ["data-request", "data-token"]) attr(cells[CELLS.length].firstChild, name, null);
@@ -31,14 +33,14 @@ const setRow = (data, sequence) => (tr, item, i) => {
   else { attr(request, "data-request", null); attr(cells[1], "title", null); }
   const token = cells[2].firstChild; draw(token, drawn); attr(token, "data-kind", kind); attr(token, "data-state", data.token_state); attr(token, "title", `${id}, ${data.token_word}`);
   say(cells[3], String(position));
-  const [place, number] = cells[4].children; say(place, `[${index}] → `); say(number, String(block)); attr(number, "data-block", block); attr(number, "data-state", state); pick.hidden = number.hidden = false;
+  const [place, number] = cells[4].children; say(place, `[${index}] → `); setBlock(number, block, state, ref); pick.hidden = number.hidden = false;
   say(cells[5], String(offset));
   const [sum, result] = cells[6].children; say(sum, `${block} × ${data.size} + ${offset} = `); say(result, String(slot));
   const note = cells[7].firstChild; say(note, data.words[mark] ?? ""); attr(note, "data-mark", mark); attr(note, "title", data.words[mark]);
 };
 const makeEntry = () => {
-  const entry = el("span", "entry"), where = el("span", "where"), block = plain("button", "block"), bar = el("span", "bar");
-  attr(block, "data-select", "block"); where.append(el("span", "index"), block);
+  const entry = el("span", "entry"), where = el("span", "where"), block = makeBlock(), bar = el("span", "bar");
+  where.append(el("span", "index"), block);
   bar.append(el("span", "ticks"), el("span", "me")); entry.append(where, bar, el("span", "gap"));
   return entry;
 };
@@ -48,7 +50,7 @@ const setEntry = (data) => (entry, item) => {
   gap.hidden = item.fold === undefined; say(gap, item.fold === undefined ? "" : `… ${item.fold} …`);
   const block = where.children[1];
   attr(block, "data-block", item.block); if (item.fold !== undefined) { attr(entry, "title", null); return; }
-  attr(entry, "title", item.hint); say(where.children[0], `[${item.index}]`); say(block, String(item.block)); attr(block, "data-state", item.state);
+  attr(entry, "title", item.hint); say(where.children[0], `[${item.index}]`); setBlock(block, item.block, item.state, item.ref);
   while (bar.querySelectorAll(".run").length > item.runs.length) bar.querySelector(".run").remove();
   while (bar.querySelectorAll(".run").length < item.runs.length) bar.prepend(el("span", "run"));
   bar.querySelectorAll(".run").forEach((run, i) => { attr(run, "data-run", item.runs[i][0]); run.style.setProperty("--n", item.runs[i][1]); });

@@ -96,6 +96,12 @@ def block_state(state: State, block_id: int) -> str:
     return "remembered" if block.block_hash else "free"
 
 
+def num_sharing(state: State, block_id: int) -> int:
+    """References to a shared block; 0 for every other one, where no number stands beside it."""
+    block = state.blocks.get(block_id)
+    return block.ref_cnt if block and block.ref_cnt > 1 else 0
+
+
 def short_hash(block_hash: str) -> str:
     """The end of a hash: vLLM's integer event hashes are cut from there, too."""
     return block_hash[-SHORT_HASH:]

@@ -66,6 +66,8 @@ MESSAGES: dict[str, str] = {
     "batch.not_in_yet": "{request} has no row yet, and schedule() still goes on; shown is the first request.",
     "batch.token_before": "Token {token} of {request} was computed before step {step}; shown is the last row of {request}.",
     "batch.token_after": "Token {token} of {request} comes after step {step}; shown is the last row of {request}.",
+    "batch.given_up.one": "Since the model ran, {who} has given up its blocks: they are drawn as they are now.",
+    "batch.given_up.other": "Since the model ran, {who} have given up their blocks: they are drawn as they are now.",
     "batch_kind.new": "new",
     "batch_kind.resumed": "resumed",
     "batch_kind.running": "running",

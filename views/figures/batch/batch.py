@@ -23,6 +23,7 @@ from views.figures.selection import NOTHING, Selection
 from views.text import Text
 
 STARTS_HEAD, STARTS_TAIL = 6, 2  # of query_start_loc
+MAX_NAMED = 4  # requests in a sentence
 COLUMNS = ("row", "request", "token", "position", "table", "offset", "slot", "sample")
 
 
@@ -39,7 +40,7 @@ def batch(
     The chosen row is the selected token's, or the last of the selected request, or of the first.
     """
     cursor = trace.cursor_at(trace.position(cursor))
-    state = trace.at(cursor)
+    state = now = trace.at(cursor)
     has_begun = state.step == cursor.step and (state.in_step or state.is_updated)
     payload: dict[str, Any] = {"title": text("batch.title", step=cursor.step)}
     if not has_begun or not (state.scheduled or state.is_scheduled):
@@ -53,7 +54,7 @@ def batch(
     shares = shares_of(state, group_id)
     place = place_of(shares, selection)
     size = state.group_block_sizes[group_id]
-    drawn = DrawnRows(state, shares, size, place)
+    drawn = DrawnRows(now, shares, size, place)
     return payload | {
         "beside": _summary(state, shares, text),
         "starts": _starts(shares),
@@ -69,8 +70,10 @@ def batch(
         "scroll_label": text("batch.rows"),
         "sequences": drawn.sequences(text),
         "chosen": [place.share.request.request_id, place.position],
-        "note": _note(state, place, selection, text),
-        "reads": reads(state, place.share.row, place.position, group_id=group_id, text=text)
+        "note": text.told((_note(state, place, selection, text), _given_up(now, shares, text))),
+        "reads": reads(
+            state, place.share.row, place.position, group_id=group_id, now=now, text=text
+        )
         | {"row": place.share.first_row + place.position - place.share.start},
     }
 
@@ -97,6 +100,18 @@ def _note(state: State, place: Place, selection: Selection, text: Text) -> str:
         return ""
     where = "batch.token_before" if token < place.share.start else "batch.token_after"
     return text(where, request=request_id, token=token, step=state.step)
+
+
+def _given_up(now: State, shares: Sequence[Share], text: Text) -> str:
+    """Who has no table any more: the blocks of their rows are drawn as they are now, as in the pool."""
+    ids = [share.request.request_id for share in shares]
+    gone = [id_ for id_ in ids if not any(now.requests[id_].block_tables)]
+    if not gone:
+        return ""
+    many = text.count("batch.requests", len(gone))
+    return text.count(
+        "batch.given_up", len(gone), who=text.listed(gone) if len(gone) <= MAX_NAMED else many
+    )
 
 
 def _may_still_come(state: State, request_id: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from engine.trace.entries import ScheduledRow
 from engine.trace.state import State
 from views.figures.batch.attention import SLOT_STATES, Query, Seen, first_position, seen_block
-from views.figures.moment import block_state
+from views.figures.moment import block_state, num_sharing
 from views.text import Text
 
 ENDS = 2  # blocks at both ends of the table that are always drawn
@@ -14,15 +14,18 @@ BEFORE, AFTER = 4, 2  # blocks around the row's own and around the first that it
 
 
 def reads(
-    state: State, row: ScheduledRow, position: int, *, group_id: int, text: Text
+    state: State, row: ScheduledRow, position: int, *, group_id: int, now: State, text: Text
 ) -> dict[str, Any]:
-    """A strip of the block table; of a long one the places where what is read begins and ends."""
+    """A strip of the block table; of a long one the places where what is read begins and ends.
+
+    `state`: of the forward pass, which says what is read; `now`: of the moment that is looked at.
+    """
     query = Query(row.request_id, position, group_id)
     size = state.group_block_sizes[group_id]
     table = state.requests[row.request_id].block_tables[group_id]
     first = first_position(state.groups[group_id], position)
     own = position // size
-    blocks = list(_blocks(state, query, len(table), text=text))
+    blocks = list(_blocks(state, query, len(table), now=now, text=text))
     shown = {name for block in blocks for name, _ in block.get("runs", ())}
     return {
         "title": text("reads.title", request=row.request_id, position=position),
@@ -50,7 +53,9 @@ def _mask(group: dict[str, Any], first: int, position: int, text: Text) -> str:
     return text("reads.causal", span=span)
 
 
-def _blocks(state: State, query: Query, num_blocks: int, *, text: Text) -> Iterable[dict[str, Any]]:
+def _blocks(
+    state: State, query: Query, num_blocks: int, *, now: State, text: Text
+) -> Iterable[dict[str, Any]]:
     size = state.group_block_sizes[query.group_id]
     own = query.position // size
     first = first_position(state.groups[query.group_id], query.position) // size
@@ -70,16 +75,17 @@ def _blocks(state: State, query: Query, num_blocks: int, *, text: Text) -> Itera
             yield {"fold": text.count(words, gap - index)}
             index = gap
         else:
-            yield _block(state, seen_block(state, query, index), size, text)
+            yield _block(now, seen_block(state, query, index), size, text)
             index += 1
 
 
-def _block(state: State, seen: Seen, size: int, text: Text) -> dict[str, Any]:
+def _block(now: State, seen: Seen, size: int, text: Text) -> dict[str, Any]:
     first = seen.block_id * size
     return {
         "index": seen.logical_index,
         "block": seen.block_id,
-        "state": block_state(state, seen.block_id),
+        "state": block_state(now, seen.block_id),
+        "ref": num_sharing(now, seen.block_id),
         "runs": [list(run) for run in seen.runs],
         "hint": text(
             "reads.block",

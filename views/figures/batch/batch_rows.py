@@ -14,7 +14,7 @@ from engine.trace.entries import RequestState, ScheduledRow
 from engine.trace.state import State
 from views.figures.cache.requests import drawn_runs
 from views.figures.cache.tokens import request_pieces
-from views.figures.moment import block_state
+from views.figures.moment import block_state, num_sharing
 from views.text import Text
 
 FEW_REQUESTS = 8  # up to that many, more rows of each are drawn
@@ -67,10 +67,10 @@ def shares_of(state: State, group_id: int) -> list[Share]:
 
 
 class DrawnRows:
-    """Which requests and rows are drawn, and how."""
+    """Which requests and rows are drawn, and how. `now` colours the blocks, as everywhere else."""
 
-    def __init__(self, state: State, shares: Sequence[Share], size: int, place: Place) -> None:
-        self.state, self.shares, self.size, self.place = state, shares, size, place
+    def __init__(self, now: State, shares: Sequence[Share], size: int, place: Place) -> None:
+        self.now, self.shares, self.size, self.place = now, shares, size, place
         self.ends = ROWS_OF_FEW if len(shares) <= FEW_REQUESTS else ROWS_OF_MANY
 
     def sequences(self, text: Text) -> list[dict[str, Any]]:
@@ -133,8 +133,8 @@ class DrawnRows:
         return kept
 
     def _row(self, share: Share, position: int, token: list[Any]) -> list[Any]:
-        """[row, position, drawn, token id, kind, place in the table, block, its state, offset,
-        slot, mark]"""
+        """[row, position, drawn, token id, kind, place in the table, block, its state, who share
+        it, offset, slot, mark]"""
         index, offset = divmod(position, self.size)
         block_id = share.table[index]
         known = share.request.num_tokens
@@ -142,8 +142,8 @@ class DrawnRows:
         mark = "draft" if position >= known else "sample" if is_sampled else ""
         row = share.first_row + position - share.start
         slot = block_id * self.size + offset
-        shown = block_state(self.state, block_id)
-        return [row, position, *token, index, block_id, shown, offset, slot, mark]
+        shown = [block_id, block_state(self.now, block_id), num_sharing(self.now, block_id)]
+        return [row, position, *token, index, *shown, offset, slot, mark]
 
 
 def _kept(count: int, kept: set[int]) -> Iterable[tuple[int, int]]:

@@ -61,6 +61,7 @@ MESSAGES: dict[str, str] = {
     "batch.not_in_yet": "{request} の行はまだありません。schedule() は続いています。最初のリクエストを表示しています。",
     "batch.token_before": "{request} のトークン {token} は、ステップ {step} より前に計算されました。{request} の最後の行を表示しています。",
     "batch.token_after": "{request} のトークン {token} は、ステップ {step} より後です。{request} の最後の行を表示しています。",
+    "batch.given_up.other": "モデルの実行後、{who} はブロックを手放しました。ブロックは今の状態で描かれています。",
     "batch_kind.new": "新規",
     "batch_kind.resumed": "再開",
     "batch_kind.running": "実行中",

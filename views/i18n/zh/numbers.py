@@ -61,6 +61,7 @@ MESSAGES: dict[str, str] = {
     "batch.not_in_yet": "{request} 还没有行，schedule() 仍在继续；现在显示第一个请求。",
     "batch.token_before": "{request} 的 token {token} 在第 {step} 步之前就已计算；现在显示 {request} 的最后一行。",
     "batch.token_after": "{request} 的 token {token} 在第 {step} 步之后才来；现在显示 {request} 的最后一行。",
+    "batch.given_up.other": "模型运行之后，{who} 已交出自己的块：这些块按现在的状态显示。",
     "batch_kind.new": "新",
     "batch_kind.resumed": "恢复",
     "batch_kind.running": "运行中",
