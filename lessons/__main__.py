@@ -115,6 +115,12 @@ def run_on_model(prompts: Sequence[Prompt], config: EngineConfig) -> Trace:
     return trace
 
 
+def _of_model(loaded: LoadedLesson) -> list[Path]:
+    """The files of those runs that only the model can make."""
+    scenarios = (whole_scenario(loaded.lesson, each.name) for each in loaded.lesson.scenarios)
+    return [loaded.trace_path(each.name) for each in scenarios if needs_model(each)]
+
+
 def _record_on_model(loaded: LoadedLesson) -> list[tuple[Path, bool]]:
     written = []
     for scenario in loaded.lesson.scenarios:
@@ -134,6 +140,10 @@ def record_all(names: Sequence[str], root: Path, *, with_model: bool) -> int:
             written = record(loaded) + (_record_on_model(loaded) if with_model else [])
             for path, is_new in written:
                 print(f"{folder.name}/{path.name}: {'written' if is_new else 'unchanged'}")
+            for path in [] if with_model else _of_model(loaded):
+                print(
+                    f"{folder.name}/{path.name}: a run of the model, left as it is without --model"
+                )
         except PagewalkError as error:
             print(error, file=sys.stderr)
             num_wrong += 1

@@ -1,11 +1,13 @@
 """`python -m lessons`: new, record, check, values."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from lessons.__main__ import main
 from lessons.errors import LessonError
+from lessons.library import ROOT
 from tests.lessons.builders import Draft
 
 
@@ -98,6 +100,17 @@ def test_record_leaves_alone_what_did_not_change(
     Draft(tmp_path)
     assert main(["record"], root=tmp_path) == 0
     assert capsys.readouterr().out == "07-small/trace.jsonl: unchanged\n"
+
+
+def test_record_says_which_runs_it_leaves_to_the_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(ROOT / "09-two-at-once", tmp_path / "09-two-at-once")
+    assert main(["record", "9"], root=tmp_path) == 0
+    said = capsys.readouterr().out.splitlines()
+    left = "09-two-at-once/trace.model.jsonl: a run of the model, left as it is without --model"
+    assert said[-1] == left
+    assert all(line.endswith(": unchanged") for line in said[:-1])
 
 
 def test_a_missing_trace_says_how_to_get_one(
