@@ -80,8 +80,10 @@ def test_a_move_draws_the_open_panel_anew_only_if_its_offer_changes(app):
     assert moves(ends), "the step is another one"
     assert moves(ends + 1), "now the moment lies inside the step"
     assert not moves(ends + 2)
-    chosen.panel = ""
-    assert not moves(ends)
+    for panel in ("prompts", ""):  # the form goes with the time, without the page
+        chosen.panel = panel
+        assert not moves(ends)
+        assert not moves(ends + 2)
 
 
 def test_every_setting_says_what_it_does_and_what_vllm_calls_it(app):

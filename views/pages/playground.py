@@ -6,6 +6,7 @@ from views import session
 from views.choices import PROMPTS, SETTINGS
 from views.figures.time.address import MOMENT
 from views.pages.frame import framed, framed_part
+from views.runs import Run
 from views.theme import PAGE_STYLE
 from views.widgets.examples import example_choice
 from views.widgets.model import model_status
@@ -103,6 +104,12 @@ def _prompts() -> None:
     framed_part(draw)
 
 
+def _form(run: Run) -> None:
+    """A move tells the form where a prompt would go now."""
+    if session.choices().panel == PROMPTS and session.example().needs_model:
+        prompts(run)
+
+
 @st.fragment(key="settings")
 def _settings() -> None:
     def draw() -> None:
@@ -119,6 +126,6 @@ def _stage() -> None:
     def draw() -> None:
         run = session.run()
         if run is not None:
-            stage(run, until, look=session.run)
+            stage(run, until, form=_form, look=session.run)
 
     framed_part(draw)

@@ -32,6 +32,7 @@ from views.widgets.notices import notices
 from views.widgets.pictures import Parts, Pictures, key_of
 
 Draw = Callable[[Run, Moment, Text], None]
+Form = Callable[[Run], None]
 Look = Callable[[], Run | None]
 PICTURES = Pictures()
 TIME_SENDS = ("target", "selected", "revisited")  # Escape selects nothing
@@ -39,13 +40,16 @@ TIME_SENDS = ("target", "selected", "revisited")  # Escape selects nothing
 
 def stage(
     run: Run,
-    beside_time: Callable[[Run], None] | None = None,
+    beside_time: Form | None = None,
     *,
     prose: Draw | None = None,
+    above: Draw | None = None,
+    form: Form | None = None,
     look: Look | None = None,
 ) -> None:
     """Story, requests, pool and numbers, time at the bottom edge; `beside_time` is what a page
-    adds to it, `prose` a text that is read beside the stage.
+    adds to it, `prose` a text that is read beside the stage, `above` a line over all of it, `form` a
+    part that the page has drawn elsewhere and that tells where in time it is.
 
     With `look`, which finds the run again, time is a fragment of its own: a move in it sends one
     message with the data of all parts, and Streamlit makes none of them anew.
@@ -57,6 +61,8 @@ def stage(
     text = session.text()
     moment = moment_at(run.trace, session.choices().cursor)
     with gathering(sends=True) as drawn, withholding(withheld(session.choices().study, text)):
+        if above is not None:
+            above(run, moment, text)
         notices()
         with st.container(key="stage"):
             for place, draw in places.items():
@@ -67,7 +73,8 @@ def stage(
             _time(run, text, {})
             _beside(beside_time, run)
         else:
-            _moving(look, beside_time, tuple(places.values()), Drawn(run.run_id, set(drawn.parts)))
+            draws = (*((above,) if above else ()), *places.values())
+            _moving(look, beside_time, draws, Drawn(run.run_id, set(drawn.parts), form))
 
 
 @dataclass
@@ -76,13 +83,14 @@ class Drawn:
 
     run_id: int
     parts: set[str]
+    form: Form | None  # which goes with the time, beside these
     is_alone: bool = False
 
 
 @st.fragment(key="moving")
 def _moving(
     look: Look,
-    beside_time: Callable[[Run], None] | None,
+    beside_time: Form | None,
     draws: tuple[Draw, ...],
     drawn: Drawn,
 ) -> None:
@@ -98,7 +106,7 @@ def _moving(
                 st.rerun()
             drawn.is_alone = True
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                _time(run, session.text(), parts)
+                _time(run, session.text(), parts | _formed(run, drawn))
                 _beside(beside_time, run)
 
     framed(draw, session.text())
@@ -121,7 +129,15 @@ def _drawn(run: Run, draws: tuple[Draw, ...]) -> Parts:
     return drawn.parts
 
 
-def _beside(draw: Callable[[Run], None] | None, run: Run) -> None:
+def _formed(run: Run, drawn: Drawn) -> Parts:
+    """The data of the form, where it is open."""
+    with gathering(sends=False) as gathered:
+        if drawn.form is not None:
+            drawn.form(run)
+    return gathered.parts
+
+
+def _beside(draw: Form | None, run: Run) -> None:
     if draw is not None:
         draw(run)
 
