@@ -26,11 +26,12 @@ class NoModel:
         self.num_asked += 1
 
 
-def at_the_model(loader) -> Choices:
+def at_the_model(loader, lesson="9") -> Choices:
+    """At the first text of the lesson's run on the model."""
     chosen = Choices(share=Share(loader=loader))
-    ACTIONS["lesson"](chosen, None, "9")
-    places = [chunk.id for chunk in chosen.study.loaded.lesson.chunks]
-    chosen.study.turn(places.index("model"))
+    ACTIONS["lesson"](chosen, None, lesson)
+    scenarios = [chunk.scenario for chunk in chosen.study.loaded.lesson.chunks]
+    chosen.study.turn(scenarios.index("model"))
     show(chosen)
     return chosen
 
@@ -76,9 +77,8 @@ def test_a_setting_that_is_no_number_is_told_before_anything_is_loaded():
     assert (loader.num_asked, waits(chosen)) == (0, False)
 
 
-@pytest.mark.model
-@pytest.mark.slow
-def test_the_default_model_runs_the_changed_prompts():
+@pytest.fixture(scope="module")
+def ready():
     from engine.sources.live import load_model
 
     class Ready(NoModel):
@@ -87,13 +87,39 @@ def test_the_default_model_runs_the_changed_prompts():
 
     loader = Ready()
     loader.is_ready = True
-    chosen = at_the_model(loader)
+    return loader
+
+
+def hits(chosen) -> list[int]:
+    events = chosen.study.traces["model"].events_from(0)
+    return [event.num_hit_tokens for event in events if isinstance(event, PrefixLookedUp)]
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_the_default_model_runs_the_changed_prompts(ready):
+    chosen = at_the_model(ready)
     ACTIONS["changed"](chosen, None, {"prompts": {"r1": "What is the capital of France?"}})
     run_ordered(chosen)
     assert chosen.study.change_complaint == ""
-    trace = chosen.study.traces["model"]
-    looked_up = [e for e in trace.events_from(0) if isinstance(e, PrefixLookedUp)]
-    assert [event.num_hit_tokens for event in looked_up] == [0, 32, 16]  # r1 asks what r0 asked
+    assert hits(chosen) == [0, 32, 16]  # r1 asks what r0 asked
     ACTIONS["changed"](chosen, None, {"settings": {"num_blocks": "20000"}})
     run_ordered(chosen)
     assert "at most 10000" in chosen.study.change_complaint
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_a_changed_chat_goes_on_from_what_the_model_answered(ready):
+    chosen = at_the_model(ready, "17")
+    ACTIONS["changed"](chosen, None, {"prompts": {"r0": "Name one planet."}})
+    run_ordered(chosen)
+    assert chosen.study.change_complaint == ""
+    trace = chosen.study.traces["model"]
+    first, second, _ = trace.at(trace.last).requests.values()
+    said = b"".join(second.added.prompt_token_bytes).decode()
+    assert "user\nName one planet.<|im_end|>" in said
+    assert f"assistant\n{first.output_text}<|im_end|>" in said
+    assert said.endswith("user\nTell me more.<|im_end|>\n<|im_start|>assistant\n")
+    ACTIONS["answered"](chosen, None, str((first.num_tokens - 1) // 16 * 16))
+    assert chosen.study.answers["chat_hit"].is_right
