@@ -51,6 +51,7 @@ PAGE = Room(
         "views.examples",
         "views.workloads",
         "views.comparing",
+        "views.compared",
         "views.opening",
         "views.lab_runs",
         "views.limits",
@@ -99,7 +100,7 @@ BEHIND_PAGES = Room(
         "views.figures.time.timeline",
         "views.figures.selection",
         "views.figures.sizing.sizing_inputs",
-        "views.figures.compare.compare_inputs",
+        "views.figures.compare",
         "views.figures.time.until",
         "engine.sources",
         "engine.workload",
@@ -188,10 +189,7 @@ ROOMS: dict[str, Room] = {
         ),
         packages=("plotly", "networkx"),
     ),
-    **dict.fromkeys(
-        ("views.figures.learning",),
-        Room(ours=("views.figures", "lessons", "engine.trace", *TEXTS)),
-    ),
+    "views.figures.learning": Room(ours=("views.figures", "lessons", "engine.trace", *TEXTS)),
     # How a kernel cuts its work is asked of what launches it.
     **dict.fromkeys(
         ("views.figures.kernel.kernel", "views.figures.kernel.kernel_walk"),
@@ -215,9 +213,7 @@ ROOMS: dict[str, Room] = {
     "views.pages": PAGE,
     "views.widgets": PAGE,
     "views.components": PAGE._replace(packages=("streamlit", "msgspec")),
-    "views.leaving": Room(),
-    "views.turns": Room(),
-    "views.asked": Room(),
+    **dict.fromkeys(("views.leaving", "views.turns", "views.asked"), Room()),
     "views.session": Room(
         ours=(
             "views.leaving",
@@ -234,6 +230,7 @@ ROOMS: dict[str, Room] = {
             "views.studying",
             "views.practising",
             "views.beating",
+            "views.compared",
             "views.drafts",
             "views.runs",
             "views.branching",
@@ -267,6 +264,7 @@ ROOMS: dict[str, Room] = {
     "views.practice": BEHIND_PAGES,
     "views.beat": BEHIND_PAGES,
     "views.beating": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.side_runs")),
+    "views.compared": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.beating")),
     "views.practising": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.studying")),
     "views.side_runs": BEHIND_PAGES._replace(
         ours=(

@@ -9,7 +9,7 @@ from views.beat import Beat
 from views.drafts import Draft, Restart
 from views.examples import DOC_EXAMPLE, OWN
 from views.figures.block.kv import FIRST, Place
-from views.figures.compare.compare_inputs import Choice
+from views.figures.compare.compare_inputs import BESIDE, Choice, Closer
 from views.figures.selection import NOTHING, Selection
 from views.figures.sizing.sizing_inputs import Inputs
 from views.figures.time.timeline import ZOOMS
@@ -52,6 +52,7 @@ class Choices:
     place: Place = FIRST  # lens "block": layer and KV head
     sizing: Inputs | None = None  # the form of the calculator; None: the address says it
     compare: Choice | None = None  # what is compared; None: the address says it
+    closer: Closer = BESIDE  # which side of it is on the stage
     study: Study | None = None  # the lesson that is read
     practice: Practice | None = None  # the exercise of the allocator's page
     beat: Beat | None = None  # the puzzle of "Beat the pool"

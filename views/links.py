@@ -23,7 +23,11 @@ def read_source(chosen: Choices, params: Mapping[str, str]) -> None:
 
 
 def read_moment(chosen: Choices, params: Mapping[str, str]) -> None:
-    """What is selected, the lens, and where to stand in the run that is on."""
+    """What is selected, the lens, and where to stand in the run that is on. Of a link to a side of
+    a comparison that is no concern of this run."""
+    if "side" in params:
+        chosen.address_is_read = True
+        return
     begun, words = chosen.run, Text(chosen.language)
     assert begun is not None
     found = address.read_choice(params, LENSES, begun.trace, words)

@@ -17,6 +17,7 @@ from engine.trace.trace import Trace
 from views import actions, beating, beginning, bringing_back, links, practising, side_runs, studying
 from views.asked import Heard
 from views.choices import Choices
+from views.compared import SIDE_ACTIONS
 from views.drafts import Branch, Draft, Restart
 from views.examples import DOC_EXAMPLE, EXAMPLES, Example
 from views.figures.time import address
@@ -27,10 +28,10 @@ from views.runs import Run
 from views.share import Share
 from views.text import LANGUAGES, Text, best_language, quoted
 
-PLAYGROUND, LEARN, ALLOCATOR, BEAT = "playground", "learn", "allocator", "beat"
-INSPECT = "inspect"
+PLAYGROUND, LEARN, ALLOCATOR, BEAT, INSPECT = "playground", "learn", "allocator", "beat", "inspect"
 _DESKS, _HERE, _HEARD, _LANGUAGE, _EXAMPLE = "desks", "desk", "heard", "language", "example"
 _ASKED, _TOLD = "asked_language", "told_desks"  # what a link wrongly asked for, and who was told
+_DRAWN = "drawn_language"  # of the page as a whole
 
 
 def enter(desk: str) -> None:
@@ -43,11 +44,7 @@ def enter(desk: str) -> None:
 
 def choices(desk: str | None = None) -> Choices:
     """What lies on a desk (None: of the page that is open)."""
-    return _desk(desk or st.session_state.get(_HERE, PLAYGROUND))
-
-
-def _desk(name: str) -> Choices:
-    desks = _desks()
+    desks, name = _desks(), desk or st.session_state.get(_HERE, PLAYGROUND)
     if name not in desks:
         share = next((desk.share for desk in desks.values()), None) or Share(saved_runs(), loader())
         desks[name] = Choices(language=language(), share=share)
@@ -94,11 +91,17 @@ def take_language(key: str) -> None:
 
 def keep_language_in_link() -> None:
     """A page change empties the address; English needs no word there unless another was asked for."""
+    st.session_state[_DRAWN] = language()
     if st.query_params.get("lang", LANGUAGES[0]) != language():
         st.query_params["lang"] = language()
 
 
-# The server -------------------------------------------------------------------------------------
+def page_speaks_another() -> bool:
+    """Whether one was chosen in a tick in which a part asked, so that its fragment alone was drawn."""
+    return bool(st.session_state.get(_DRAWN, language()) != language())
+
+
+# The server and its model -----------------------------------------------------------------------
 
 
 @st.cache_resource(show_spinner=False)
@@ -132,9 +135,6 @@ def no_room() -> str | None:
     return None
 
 
-# The model --------------------------------------------------------------------------------------
-
-
 @st.cache_resource(show_spinner=False)
 def loader() -> Loader:
     return Loader(load_default_model)
@@ -164,11 +164,10 @@ def example() -> Example:
 
 def run(desk: str | None = None) -> Run | None:
     """The run of a desk (None: of this page); None while the model that it needs is not there."""
-    return (choices() if desk is None else _desk(desk)).run
+    return choices(desk).run
 
 
 def put_run(begun: Run, cursor: Cursor) -> None:
-    """Look at this run from here on; it takes the place of the one that was on."""
     choices().put(begun, cursor)
 
 
@@ -187,7 +186,6 @@ def prepare() -> None:
 
 
 def prepare_lesson() -> None:
-    """Read the address once."""
     if not choices().address_is_read:
         links.read_lesson(choices(), dict(st.query_params))
 
@@ -249,7 +247,7 @@ def settle() -> bool:
             chosen.refused = refused if has_way_out else None
             chosen.say("error", error.sentence)
             changed = True
-    return changed or chosen.asked.has_more(but=actions.waiting(chosen))
+    return changed or page_speaks_another() or chosen.asked.has_more(but=actions.waiting(chosen))
 
 
 BY_PAGE = ("uploaded", "example_wanted")  # done by the page of files, when all of it is drawn
@@ -260,6 +258,7 @@ ACTIONS: dict[str, actions.Action] = {
     **practising.ACTIONS,
     **beating.ACTIONS,
     **beginning.ACTIONS,
+    **SIDE_ACTIONS,
 }
 FROM_BROWSERS = ACTIONS.keys() - {"applied", "branched"}  # those are asked for by `ask` alone
 

@@ -5,14 +5,19 @@ const EDITORS = "textarea, select, [contenteditable=true], [role=textbox], input
 const OWN_KEYS = "[role=radio], [role=tab], [role=option], [role=menuitem], [data-own-keys]";
 const OWN_SPACE = "button, a[href], summary, [role=button]";
 
-function present({ data, parentElement, setStateValue }) {
+function present({ data, parentElement, setStateValue, setTriggerValue }) {
   const root = parentElement.querySelector(".root"), memory = memoryOf(), isNew = memory.root !== root;
   if (isNew) { halt(memory); memory.root = root; memory.fresh = true; }
   Object.assign(memory, { data, send: (what) => setStateValue("compared", what), runs: data.sides.map((side) => side.run && unfolded(side.run)), places: [], last: Math.max(0, data.places.length - 1) });
   data.places.forEach((place) => memory.places.push(place ?? memory.places[memory.places.length - 1] ?? { blocks: [], tables: {}, facts: {}, say: "" }));
-  if (memory.workload !== data.workload) { memory.at = memory.workload === undefined ? data.at : null; memory.workload = data.workload; halt(memory); }
+  if (memory.workload !== data.workload) { memory.selected = {}; memory.at = memory.workload === undefined ? data.at : null; memory.workload = data.workload; halt(memory); }
   if (memory.at === null) memory.at = data.reasons?.lines[0]?.step ?? 0;
   memory.at = clamped(memory.at, memory.last);
+  if (memory.returned !== data.returned.number) { // from the stage, or by a link
+    if (data.returned.at !== null) memory.at = clamped(data.returned.at, memory.last);
+    Object.assign(memory, { returned: data.returned.number, selected: data.returned.selected });
+  }
+  memory.look = (side) => { halt(memory); setTriggerValue("closer", { side, at: memory.at, selected: memory.selected }); };
   top(memory); form(memory); totals(memory); shape(memory); reasons(memory); time(memory); show(memory);
   memory.fresh = false;
   return () => { if (memory.root === root) { halt(memory); renewed("compare-keys"); } };
@@ -147,6 +152,7 @@ const makeRow = (cls) => { const row = el("div", `row ${cls}`); row.append(...SI
 function shape(memory) {
   const { root, data } = memory, { words } = data, stage = part(part(part(root, "main"), "right"), "stage");
   stage.hidden = data.is_empty;
+  sideSwitch(part(stage, "sides"), data.closer, memory.look);
   attr(part(stage, "say", "p"), "role", "status");
   if (!stage.querySelector(".heads")) stage.append(makeRow("heads"), makeRow("pools"));
   const [heads, pools] = [stage.querySelector(".heads"), stage.querySelector(".pools")];
@@ -154,7 +160,7 @@ function shape(memory) {
   [...pools.children].forEach((half) => { if (!half.firstChild) half.append(el("div", "grid"), el("span", "quiet")); });
   sync(part(stage, "requests"), data.requests, () => {
     const row = makeRow("request");
-    for (const half of row.children) { const line = el("div", "line"); line.append(el("b", "name"), el("span", "status"), el("span", "facts")); half.append(line, el("div", "blocks")); }
+    for (const half of row.children) { const line = el("div", "line"); const name = el("button", "name"); name.type = "button"; attr(name, "data-select", "request"); line.append(name, el("span", "status"), el("span", "facts")); half.append(line, el("div", "blocks")); }
     return row;
   }, (row, request) => attr(row, "data-request", request.id));
   say(part(stage, "more", "p"), data.more);
@@ -175,7 +181,16 @@ function show(memory) {
   const bar = part(root, "time"), slider = bar.querySelector(".range"), where = bar.querySelector(".where");
   slider.value = at; say(where, at < last ? fill(words.of, { step: at, last: last - 1 }) : fill(words.of_end, { last: last - 1 })); attr(slider, "aria-valuetext", where.textContent);
   bar.querySelector(".first").disabled = bar.querySelector(".back").disabled = at === 0; bar.querySelector(".forward").disabled = bar.querySelector(".last").disabled = at === last;
-  relight(root); address(memory);
+  light(memory); address(memory);
+}
+// What is selected is the same number on both sides; the blocks of a request are those of each side.
+function light(memory) {
+  const { root, selected = {}, at } = memory;
+  link(root, { lit: { own: selected } }, (_, what) => { memory.selected = same(what, memory.selected) ? {} : what; light(memory); address(memory); });
+  [...root.querySelectorAll(".pools .grid")].forEach((grid, i) => {
+    const run = memory.runs[i], table = run?.frames[Math.min(at, run.num_steps)].requests[selected.request]?.[6] ?? [];
+    linked(grid).lit = { own: selected, blocks: table }; relight(grid);
+  });
 }
 function head_(half, run, { data: { words }, at, last }) {
   const [, when, note] = half.children, isOver = run && at >= run.num_steps, isLast = run && at === last && run.num_steps === last;
@@ -184,8 +199,8 @@ function head_(half, run, { data: { words }, at, last }) {
 }
 function pool(half, { run, frame, place, data, side }) {
   const { words } = data, [grid, rest] = half.children, names = Object.fromEntries(data.legend);
-  attr(grid, "role", "img"); attr(grid, "aria-label", run ? fill(words.pool, { side: words[side], num_blocks: run.num_blocks, block_size: run.block_size }) : words.no_run);
-  const make = () => { const cell = el("span", "block"); cell.append(el("span"), el("sup"), el("i", "bar")); return cell; };
+  attr(grid, "role", "group"); attr(grid, "aria-label", run ? fill(words.pool, { side: words[side], num_blocks: run.num_blocks, block_size: run.block_size }) : words.no_run);
+  const make = () => { const cell = el("button", "block"); cell.type = "button"; attr(cell, "data-select", "block"); cell.append(el("span"), el("sup"), el("i", "bar")); return cell; };
   attr(grid, "data-small", (frame?.codes.length ?? 0) > 12);
   sync(grid, frame?.codes ?? [], make, (cell, code, id) => {
     const state = data.legend[code & 7][0], hash = (code >> 3) & 3, ref = code >> 5;
@@ -193,12 +208,15 @@ function pool(half, { run, frame, place, data, side }) {
     say(cell.children[0], String(id)); say(cell.children[1], ref > 1 ? `×${ref}` : "");
     attr(cell, "title", fill(words.block, { block: id, state: names[state], ref }) + (hash ? words[hash === 2 ? "hashed" : "unwritten"] : ""));
   });
+  rove(grid, ".block", () => columnsOf(grid));
   const hidden = run ? run.num_blocks - (frame?.codes.length ?? 0) : 0;
   say(rest, hidden > 0 ? fill(words.more_blocks, { n: hidden }) : "");
 }
+// How many cells stand in the first line.
+const columnsOf = (grid) => [...grid.children].filter((cell) => cell.offsetTop === grid.firstChild.offsetTop).length;
 function request(half, row, { run, frame, place, data }) {
   const { words } = data, [line, holder] = half.children, [name, status, facts] = line.children, found = frame?.requests[row.id], unlike = place.facts[row.id] ?? [];
-  say(name, row.id); attr(half, "data-status", found?.[0] ?? "absent"); status.hidden = !run;
+  say(name, row.id); attr(name, "data-request", row.id); attr(half, "data-status", found?.[0] ?? "absent"); status.hidden = !run;
   say(status, !found ? words.absent : found[1] ? fill(words.place, { status: data.status[found[0]], place: found[1] }) : data.status[found[0]] ?? found[0]);
   attr(status, "data-differs", unlike.includes("status") || unlike.includes("there"));
   const said = !found ? [] : [["", fill(words.made, { prompt: row.prompt, n: found[3] - row.prompt })],
@@ -211,7 +229,7 @@ const stateAt = (spans, at) => STATES[spans.findIndex((end) => at < end)] ?? "pe
 function groups(holder, row, { found, run, data, unlike }) {
   const { words } = data, size = run?.block_size ?? 1, table = found?.[6] ?? [], spans = found?.[2] ?? [], isGone = found?.[0].startsWith("FINISHED");
   const num = !found ? 0 : row.tokens ? Math.max(Math.ceil(found[3] / size), table.length) : table.length, names = Object.fromEntries(data.tokens);
-  const make = () => { const group = el("span", "group"); group.append(el("span", "block"), el("span", "tokens")); return group; };
+  const make = () => { const group = el("span", "group"), number = el("span", "block"); attr(number, "data-select", "block"); group.append(number, el("span", "tokens")); return group; };
   sync(holder, Array.from({ length: Math.min(num, MAX_GROUPS) }), make, (node, _, i) => {
     const [number, tokens] = node.children, isHeld = i < table.length, first = stateAt(spans, i * size), held = found[3] - i * size;
     number.hidden = !isHeld; say(number, isHeld ? String(table[i]) : ""); attr(number, "data-differs", within(unlike, i)); attr(number, "data-block", isHeld ? table[i] : null);
@@ -260,7 +278,8 @@ function press(memory, e) {
   if (!memory.root?.isConnected || memory.data.is_empty || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || target.matches?.(`${EDITORS}, ${OWN_KEYS}`)) return;
   const isSlider = target.matches?.("input[type=range]"), to = { ArrowLeft: memory.at - 1, ArrowRight: memory.at + 1, Home: 0, End: memory.last }[e.key];
   if (e.key === " " && !target.matches?.(OWN_SPACE)) toggle(memory);
-  else if (to !== undefined && !isSlider) { halt(memory); move(memory, to); } else return;
+  else if (to !== undefined && !isSlider) { halt(memory); move(memory, to); }
+  else if (e.key === "Escape" && Object.keys(memory.selected).length) { memory.selected = {}; light(memory); address(memory); } else return;
   e.preventDefault();
 }
 function toggle(memory) {
@@ -280,8 +299,8 @@ function address(memory) {
   clearTimeout(memory.writing);
   memory.writing = setTimeout(() => {
     if (!memory.root?.isConnected) return;
-    const url = new URL(location.href), wanted = { ...memory.data.address, ...(memory.data.is_empty ? {} : { at: memory.at }) };
-    const names = ["workload", "example", "run", "letters", "at", ...SIDES.flatMap((side) => memory.data.fields.map((field) => `${side}_${field.name}`))];
+    const url = new URL(location.href), wanted = { ...memory.data.address, ...(memory.data.is_empty ? {} : { at: memory.at }), ...memory.selected };
+    const names = ["workload", "example", "run", "letters", "at", "side", "step", "sub", "block", "hash", "request", "token", "lens", ...SIDES.flatMap((side) => memory.data.fields.map((field) => `${side}_${field.name}`))];
     for (const name of names) if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
     if (url.href !== location.href) history.replaceState(history.state, "", url);
   }, 250);

@@ -30,6 +30,7 @@ NAMES = (
     "batch",
     "beat",
     "block",
+    "closer",
     "compare",
     "fields",
     "fragmentation",
@@ -76,7 +77,7 @@ LAST = "transport"  # of the stage, in the order of a page
 NARROW = ("readiness", "until")  # no wider than what stands in them
 CARRIER = "parts"
 AWAY = "away"
-OF_ALL = ("base", "asking", AWAY, "progress", "presses")
+OF_ALL = ("base", "asking", AWAY, "progress", "presses", "sides")
 
 
 def _script() -> str:

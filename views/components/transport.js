@@ -226,12 +226,12 @@ window.addEventListener("resize", measureRoom, { signal: renewed("room") });
 // The link of this moment. Where somebody rested, the Back button comes back to; what only flew by is replaced.
 const REST_MS = 1000;
 const REWRITTEN_MS = 700; // Streamlit puts the address of its last whole run back, also behind our own
-const SOURCES = ["example", "run", "lesson", "chunk", "done", "file", "level", "seed", "puzzle", "arranged"];
+const SOURCES = ["example", "run", "lesson", "chunk", "done", "file", "level", "seed", "puzzle", "arranged", "workload", "letters", "side", "at"];
 const names = (address) => Object.fromEntries(SOURCES.filter((name) => address[name] !== undefined).map((name) => [name, address[name]]));
 function address(player, wanted) {
   if (player.underWay !== null) return; // not there yet
   const url = new URL(location.href), carried = player.carried; player.carried = player.data.on_the_way; // by "run until": nobody chose where
-  for (const name of [...SOURCES, "step", "sub", "block", "hash", "request", "token", "lens"]) {
+  for (const name of new Set([...SOURCES, "step", "sub", "block", "hash", "request", "token", "lens", ...Object.keys(wanted)])) {
     if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
   }
   if (document.documentElement.hasAttribute("data-large")) url.searchParams.set("type", "large"); else url.searchParams.delete("type");

@@ -64,10 +64,7 @@ def compare(left: Half, right: Half, text: Text, unended: Collection[str] = ()) 
     halves = (left, right)
     looks = [None if half.trace is None else _LOOKS.of(half.trace) for half in halves]
     both = [None if look is None else look.frames for look in looks]
-    sums = [
-        None if look is None else _ended(look.totals, half)
-        for look, half in zip(looks, halves, strict=True)
-    ]
+    sums = [_sums(half) for half in halves]
     return {
         "sides": [_side(half, text) for half in halves],
         "fields": [_field(name, text) for name in FIELDS],
@@ -84,9 +81,29 @@ def compare(left: Half, right: Half, text: Text, unended: Collection[str] = ()) 
     }
 
 
-def _ended(found: Totals, half: Half) -> Totals:
-    never = half.stuck_reason is not None or half.is_cut
+def _sums(half: Half) -> Totals | None:
+    """None of a side that has not run."""
+    if half.trace is None:
+        return None
+    found, never = _LOOKS.of(half.trace).totals, half.stuck_reason is not None or half.is_cut
     return found._replace(steps=None) if never else found
+
+
+def reasons(
+    halves: Sequence[Half], text: Text, unended: Collection[str] = ()
+) -> dict[str, Any] | None:
+    """What comes out otherwise, and why; None where only one side has run."""
+    return _reasons(halves, [_sums(half) for half in halves], text, unended)
+
+
+def sentence_at(halves: Sequence[Half], step: int, text: Text) -> str:
+    """What differs while this step is computed; empty where only one side has run."""
+    left, right = [half.trace for half in halves]
+    if left is None or right is None:
+        return ""
+    one, other = (pictures.at(_LOOKS.of(trace).frames, step) for trace in (left, right))
+    same_blocks = halves[0].setting.block_size == halves[1].setting.block_size
+    return step_sentence(differing(one, other, same_blocks=same_blocks), one, other, text)
 
 
 def _field(name: str, text: Text) -> dict[str, Any]:

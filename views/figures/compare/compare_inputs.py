@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 
 LEFT, RIGHT = "left", "right"
@@ -96,3 +97,19 @@ class Choice(NamedTuple):
             typed = setting.beyond(starts[side])._asdict().items()
             said |= {f"{side}_{field}": value for field, value in typed if value is not None}
         return said
+
+
+class Closer(NamedTuple):
+    """The closer look: which side is on the stage, if one is.
+
+    `at`: the step at which the comparison stood when that was chosen, or went back to; None: the
+    first that differs. `cursor`: the moment of the side, where a link says it.
+    """
+
+    side: str = ""
+    at: int | None = None
+    number: int = 0  # of the choices so far: each is followed once
+    cursor: Cursor | None = None
+
+
+BESIDE = Closer()  # both sides beside each other
