@@ -43,6 +43,22 @@ def test_the_moment_the_selection_the_lens_and_a_typed_text_survive_the_switch(p
     stands_in_japanese_at(page, 3, 7)
 
 
+IN_ONE_TICK = """(button) => {
+  __pagewalk.asking.parts.get("readiness").send("looked", Math.random());
+  button.click();
+}"""
+
+
+def test_a_language_chosen_in_the_tick_in_which_another_part_asks_is_spoken_by_the_whole_page(
+    page, base_url
+):
+    """As while the model loads: what is sent in one tick arrives as one message, for one fragment."""
+    open_at(page, f"{base_url}/playground?step=3&sub=6", 3, 6)
+    page.get_by_role("radio", name=NAMES["ja"]).evaluate(IN_ONE_TICK)
+    stands_in_japanese_at(page, 3, 6)
+    expect(page.get_by_role("radio", name="公式の例")).to_be_visible()
+
+
 def test_a_reload_of_the_link_speaks_the_language_at_the_same_moment(page, base_url):
     open_at(page, f"{base_url}/playground?step=3&sub=6", 3, 6)
     block(page, 2).click()

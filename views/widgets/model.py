@@ -24,6 +24,8 @@ def model_status() -> None:
     if chosen.num_looks > LOOKS_BEFORE_LOADING:
         loader.start()  # only now: torch's import would keep the first picture waiting
     piece("readiness", _payload(chosen.num_looks), on_looked_change=_looked)
+    if session.page_speaks_another():
+        st.rerun()
     if (loader.is_ready or loader.failure is not None) and not chosen.model_is_seen:
         chosen.model_is_seen = True
         if session.waits_for_model() or ordering.waits(chosen):
