@@ -74,3 +74,21 @@ def test_a_huge_max_tokens_ends_at_max_model_len_with_nothing_reserved_for_it() 
     assert sum(len(output.token_ids) for output in outputs) == 21
     assert outputs[-1].finish_reason == "length"
     assert not engine.has_unfinished_requests
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("block_size", [1, 16])
+def test_a_prompt_of_one_letter_runs_and_never_hits(block_size: int, tokenizer: Tokenizer) -> None:
+    """Case prompt_one_letter: its only token is left to compute, whoever sent it before."""
+    case = next(case for case in CASES["inputs"] if case["id"] == "prompt_one_letter")
+    prompt = tokenizer.encode(case["given"]["text"], case["given"]["mode"])[0]
+    assert list(prompt) == [81]
+    requests = [
+        {"id": f"r{number}", "arrival_step": 2 * number, "prompt": list(prompt), "output": [7, 8]}
+        for number in range(3)
+    ]
+    config = {"block_size": block_size}
+    workload = parse_workload({"name": "letters", "config": config, "requests": requests})
+    _, *steps = recorded_run(workload)
+    hits = {"r0": 0, "r1": 0, "r2": 0}
+    CHECKS["first_cached"](Run(steps, workload.config.num_blocks), hits)
