@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -15,16 +16,21 @@ from views.model_choice import server_model
 from views.turns import Turns
 
 SECONDS_BETWEEN_COLLECTIONS = 45
+MOST_PROMPT_THREADS = 4  # pages are drawn meanwhile
 Progress = Callable[[str, float], None]
 
 
 def load_default_model(progress: Progress) -> Any:
-    """Torch is imported here, in the loader's thread, and nowhere before."""
+    """Torch is imported here, in the loader's thread, and nowhere before. It gets one thread: those of
+    OpenMP wait for each other, and the pages are drawn on the same cores."""
     live = importlib.import_module("engine.sources.live")
     chosen = server_model()
-    known = server_limits().max_known_steps_bytes
     return live.load_model(
-        **chosen._asdict(), progress=progress, num_threads=1, known_steps_bytes=known
+        **chosen._asdict(),
+        progress=progress,
+        num_threads=1,
+        prompt_threads=min(MOST_PROMPT_THREADS, os.cpu_count() or 1),
+        known_steps_bytes=server_limits().max_known_steps_bytes,
     )
 
 

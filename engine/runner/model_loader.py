@@ -81,6 +81,7 @@ def load_model(
     dtype: str | None = None,
     device: str | None = None,
     num_threads: int | None = None,
+    prompt_threads: int = 1,
     known_steps_bytes: int = 0,
     progress: Progress = say_nothing,
 ) -> LoadedModel:
@@ -88,7 +89,8 @@ def load_model(
 
     `dtype` None is bfloat16 where the device computes in it, else float32; "4bit" keeps the weights
     that a GGUF stores in 4 bits, in bfloat16 around them; `device` None is CUDA where there is one; `num_threads` sets torch's threads for the whole process;
-    in `known_steps_bytes` its runners share what they computed (known_steps.py). Raises SourceError if the
+    compiled steps take `prompt_threads` of their own for prompts, which a busy machine delays less than
+    torch's; in `known_steps_bytes` its runners share what they computed (known_steps.py). Raises SourceError if the
     model is not to be had, ConfigError if it or an option does not fit.
     """
     chosen_device = choose_device(device)
@@ -111,6 +113,8 @@ def load_model(
         progress(CHECKING, 0.8)
         loaded = assemble(stock, pretrained, name=name, config=config)
     progress(READY, 1.0)
+    if loaded.native.model is not None:
+        loaded.native.model.prompt_threads = prompt_threads
     return share_steps(loaded, known_steps_bytes) if known_steps_bytes else loaded
 
 

@@ -14,7 +14,7 @@ from engine.runner.four_bit import keep_stored_weights
 from engine.runner.model_runner import ModelRunner
 from engine.runner.native import library as library_module
 from engine.runner.native.library import library
-from engine.runner.native.model import MAX_ROWS, NativeDecode, NativeModel
+from engine.runner.native.model import FEW_ROWS, MAX_ROWS, NativeDecode, NativeModel
 from engine.runner.native.trial import NativeForm, is_supported, native_form, says_the_same
 from tests.runner.builders import (
     FAMILIES,
@@ -155,6 +155,24 @@ def test_every_number_of_threads_gives_the_same_bits():
     finally:
         torch.set_num_threads(1)
     assert all(torch.equal(each, found[0]) for each in found)
+
+
+@needs_library
+def test_prompts_take_more_threads_where_somebody_gives_them_and_say_the_same():
+    loaded, prompts = build_loaded(build_stock().bfloat16()), [random_prompt(n) for n in (30, 3)]
+    expected = answers(loaded, prompts)
+    engine, _ = build_engine(loaded)
+    native, asked = engine.runner.native, []
+    step = native.decode_step
+    native.decode_step = lambda model, given: (
+        asked.append((given.num_rows, given.num_threads)),
+        step(model, given),
+    )[1]
+    loaded.native.model.prompt_threads = 3
+    assert ask(engine, prompts) == expected
+    assert {threads for rows, threads in asked if rows > FEW_ROWS} == {3}
+    assert {threads for rows, threads in asked if rows <= FEW_ROWS} == {torch.get_num_threads()}
+    assert torch.get_num_threads() == 1
 
 
 @needs_library

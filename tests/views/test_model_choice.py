@@ -74,6 +74,7 @@ def test_the_loader_gets_what_was_chosen(monkeypatch):
     monkeypatch.setattr("views.loading.server_model", lambda: ModelChoice("folder", "4bit"))
     load_default_model(lambda stage, share: None)
     assert (asked["model"], asked["dtype"]) == ("folder", "4bit")
+    assert (asked["num_threads"], 1 <= asked["prompt_threads"] <= 4) == (1, True)
 
 
 @pytest.mark.parametrize(("given", "num_bytes"), [("", 64 << 20), ("0", 0), ("8MiB", 8 << 20)])

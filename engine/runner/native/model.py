@@ -20,6 +20,7 @@ from engine.runner.native.panels import Weight, weight_of
 from engine.runner.native.structures import KINDS, Kind, Layer, Model, Places, Pointer, Step
 
 MAX_ROWS = 64
+FEW_ROWS = 8  # a step of no more waits for memory
 TURNS_AT_ONCE = 1024  # positions whose cosines and sines are computed together
 
 Kinds = Sequence[tuple[int, int | None]]  # by layer: KV-cache group and window
@@ -30,6 +31,7 @@ class NativeModel:
 
     def __init__(self, stock: Any) -> None:
         """Before anything in `stock` is replaced."""
+        self.prompt_threads = 1  # at least, for a step of many rows; more where torch has more
         decoder, first = stock.model, stock.model.layers[0].self_attn
         self.embed_tokens, self.rotary = decoder.embed_tokens, decoder.rotary_emb
         self.head_size = int(first.head_dim)
@@ -127,7 +129,9 @@ class NativeDecode:
         groups: Sequence[GroupBatch],
     ) -> Tensor:
         """[num_samples, vocab_size] float32"""
-        model = self.model
+        model, num_threads = self.model, torch.get_num_threads()
+        if len(input_ids) > FEW_ROWS:
+            num_threads = max(num_threads, model.prompt_threads)
         logits = torch.empty(len(sample_rows), model.vocab_size)
         hidden = embedding(input_ids, model.embed_tokens.weight).float()
         cosines, sines = model.turns(positions)
@@ -138,7 +142,7 @@ class NativeDecode:
         step = Step(
             num_rows=len(input_ids),
             num_samples=len(sample_rows),
-            num_threads=torch.get_num_threads(),
+            num_threads=num_threads,
             cache_kind=self.cache_kind,
             value_offset=self.value_offset,
             kv_caches=self.pointers,
