@@ -55,6 +55,7 @@ def run_changed(loaded: LoadedLesson, scenario: str, change: Change) -> Trace:
             given=config["num_blocks"],
             most=MAX_BLOCKS,
         )
+    EngineConfig.from_mapping(config)  # says by itself which setting cannot be
     requests = tuple(_changed(each, change) for each in whole.requests)
     own = msgspec.structs.replace(whole, config=config, requests=requests)
     others = [each for each in loaded.lesson.scenarios if each.name != scenario]

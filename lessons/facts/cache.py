@@ -92,7 +92,16 @@ def num_block_hashes(trace: Trace, *, request: str, at: str) -> int:
 
 def block_hash(trace: Trace, *, request: str, index: int) -> str:
     """The hash of the request's block at a logical index (from 0), in hexadecimal."""
-    return _chain(trace, request)[index]
+    chain = _chain(trace, request)
+    if index >= len(chain):
+        raise FactError.of(
+            "fact.short_chain",
+            "{request} fills {n} blocks in this run, and none at index {index}",
+            request=request,
+            n=len(chain),
+            index=index,
+        )
+    return chain[index]
 
 
 def _chain(trace: Trace, request: str) -> list[str]:
@@ -103,7 +112,7 @@ def recomputed_hash(trace: Trace, *, request: str, index: int) -> str:
     """The same hash made by hand: H((parent hash, token ids, extra keys)), in hexadecimal."""
     state, found = state_at(trace, "end"), request_at(trace, request, "end")
     seed, algorithm = state.config["hash_seed"], state.config["hash_algo"]
-    parent = _chain(trace, request)[index - 1] if index else None
+    parent = block_hash(trace, request=request, index=index - 1) if index else None
     first = none_hash(algorithm, seed)
     size = state.block_size
     tokens = found.tokens_between(index * size, (index + 1) * size)
@@ -134,11 +143,15 @@ def parent_block(trace: Trace, *, block: int, at: str) -> int:
     state = state_at(trace, at)
     found = state.blocks.get(block)
     parent = found.parent_block_hash if found else None
-    if parent is None:
+    carriers = (
+        id_ for key, ids in state.cached.items() if parent and key.startswith(parent) for id_ in ids
+    )
+    carrier = next(carriers, None)
+    if carrier is None:
         raise FactError.of(
             "fact.no_parent", "block {block} has no parent at {at}", block=block, at=at
         )
-    return next(id_ for key, ids in state.cached.items() if key.startswith(parent) for id_ in ids)
+    return carrier
 
 
 def changed_hashes(trace: Trace, *, request: str, other: str) -> tuple[int, ...]:
@@ -155,7 +168,7 @@ def num_changed_hashes(trace: Trace, *, request: str, other: str) -> int:
 def copies(trace: Trace, *, request: str, index: int, at: str) -> tuple[int, ...]:
     """All blocks that carry the hash of the request's block `index`, oldest first."""
     state = state_at(trace, at)
-    wanted = _chain(trace, request)[index]
+    wanted = block_hash(trace, request=request, index=index)
     return tuple(id_ for key, ids in state.cached.items() if key.startswith(wanted) for id_ in ids)
 
 

@@ -203,6 +203,7 @@ MESSAGES: dict[str, str] = {
     "error.fact.few_failed": "この実行で {request} の割り当てが失敗するのは {n} 回です",
     "error.fact.not_admitted": "この実行で {request} は一度も受け入れられません",
     "error.fact.few_lookups": "{request} のルックアップは {n} 回で、{nth} 回目はありません",
+    "error.fact.short_chain": "この実行で {request} が満たすブロックは {n} 個で、インデックス {index} はありません",
     "error.fact.few_touched": "この実行で {request} がブロックを共有するのは {n} 回です",
     "error.fact.no_parent": "ブロック {block} には {at} で親がありません",
     "error.fact.few_resets": "この実行でキャッシュがリセットされるのは {n} 回です",

@@ -203,6 +203,7 @@ MESSAGES: dict[str, str] = {
     "error.fact.few_failed": "这次运行中 {request} 分配失败 {n} 次",
     "error.fact.not_admitted": "{request} 在这次运行中没有被准入",
     "error.fact.few_lookups": "{request} 查找了 {n} 次，没有第 {nth} 次",
+    "error.fact.short_chain": "这次运行里 {request} 填满了 {n} 个块，没有下标为 {index} 的",
     "error.fact.few_touched": "{request} 在这次运行中引用块 {n} 次",
     "error.fact.no_parent": "块 {block} 在 {at} 没有父哈希",
     "error.fact.few_resets": "这次运行中缓存被重置 {n} 次",
