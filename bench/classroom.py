@@ -4,7 +4,8 @@ The visitors are websocket clients that speak Streamlit's protocol (thirty Chrom
 themselves on two cores): the time is from the click's message to the last message of its picture.
 What a browser adds to draw it is in `make bench-ui`. First all of them walk through a computed run
 on a pool of 1,024 blocks, a step each second; then all of them have an engine of their own and ask
-it for a step every two seconds. Memory is what the server's process holds (Linux).
+it for a step every two seconds: once with the prompts of one example, once each with a prompt that
+nobody else typed. Memory is what the server's process holds (Linux).
 """
 
 import argparse
@@ -16,10 +17,16 @@ from typing import Any
 
 from bench.app_server import WITH_POOL, Served, server
 from bench.measure import OtherLoad, machine, percentile, print_table, rounded
+from bench.typed import typed_by
 from bench.visitor import LostError, Visitor
 
 EVERY_S, LIVE_EVERY_S = 1.0, 2.0
-LIVE = "example=shared_prompt"
+COMPUTED, SHARED, OWN = "", "example=shared_prompt", "example=own"  # what a visitor's link opens
+WHAT = {
+    COMPUTED: "computed sub-steps",
+    SHARED: "steps of the model, one example",
+    OWN: "steps of the model, own prompts",
+}
 SECONDS_TO_FORGET = 60 + 5  # disconnectedSessionTTL of .streamlit/config.toml
 SECONDS_TO_COLLECT = 50  # views/loading.py collects every 45 s
 
@@ -35,6 +42,21 @@ class Room:
 
     def percentile(self, share: float) -> float:
         return rounded(percentile(self.times_ms, share)) if self.times_ms else 0.0
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        """In the table."""
+        shares = self.percentile(0.5), self.percentile(0.95)
+        return len(self.times_ms), *shares, rounded(self.mb_per_session), len(self.errors)
+
+    def figures(self, name: str) -> dict[str, float]:
+        """In the last line, of a room in which the model computes."""
+        return {
+            f"{name}_p50_ms": self.percentile(0.5),
+            f"{name}_p95_ms": self.percentile(0.95),
+            f"{name}_clicks": len(self.times_ms),
+            f"{name}_mb_per_session_with_cache": rounded(self.mb_per_session),
+        }
 
 
 async def _walk(visitor: Visitor, room: Room, seed: int, seconds: float) -> None:
@@ -65,14 +87,16 @@ async def _compute(visitor: Visitor, room: Room, seed: int, seconds: float) -> N
         await asyncio.sleep(max(0.0, LIVE_EVERY_S - (time.monotonic() - began)))
 
 
-async def _spend(served: Served, num: int, seconds: float, *, live: bool) -> Room:
+async def _spend(served: Served, num: int, seconds: float, *, link: str) -> Room:
     """`num` visitors come one after the other, work at the same time, and leave."""
-    room, act = Room(), _compute if live else _walk
-    visitors = [Visitor(served.url, LIVE if live else "") for _ in range(num)]
+    room, act = Room(), _walk if link == COMPUTED else _compute
+    visitors = [Visitor(served.url, link) for _ in range(num)]
     before = 0.0
     try:
         for number, visitor in enumerate(visitors):
             await visitor.open()
+            if link == OWN:
+                await visitor.type(typed_by(number))
             if number == 0:  # what the first one brings is there for all of them
                 before = served.resident_mb
         jobs = (act(visitor, room, seed, seconds) for seed, visitor in enumerate(visitors))
@@ -101,35 +125,24 @@ async def _forgotten(served: Served) -> float:
 
 
 async def _lesson(served: Served, options: argparse.Namespace) -> dict[str, Any]:
-    guest = Visitor(served.url, LIVE if options.live else "")
+    guest = Visitor(served.url, SHARED if options.live else COMPUTED)
     await guest.open()  # imports, the recorded run and the model
     await guest.close()
     empty = served.resident_mb
-    walk = await _spend(served, options.sessions, options.seconds, live=False)
-    compute = Room()
-    if options.live:
-        compute = await _spend(served, options.sessions, options.seconds, live=True)
+    rooms = {link: Room() for link in WHAT}
+    for link in WHAT if options.live else (COMPUTED,):
+        rooms[link] = await _spend(served, options.sessions, options.seconds, link=link)
     left = await _forgotten(served)
-    rows = [("computed sub-steps", walk), ("steps of the model", compute)]
     print_table(
         "Classroom",
         f"{options.sessions} websocket clients, {options.seconds:.0f} s each; {machine()}",
         ("what", "clicks", "p50 ms", "p95 ms", "MB a session", "errors"),
-        [
-            (
-                name,
-                len(room.times_ms),
-                room.percentile(0.5),
-                room.percentile(0.95),
-                rounded(room.mb_per_session),
-                len(room.errors),
-            )
-            for name, room in rows
-        ],
+        [(what, *rooms[link].row) for link, what in WHAT.items()],
     )
-    errors = [*walk.errors, *compute.errors]
+    errors = [sentence for room in rooms.values() for sentence in room.errors]
     for sentence in errors[:5]:
         print(f"  {sentence}")
+    walk = rooms[COMPUTED]
     return {
         "sessions": options.sessions,
         "p50_ms": walk.percentile(0.5),
@@ -138,10 +151,8 @@ async def _lesson(served: Served, options: argparse.Namespace) -> dict[str, Any]
         "mb_after_all_left": rounded(left),
         "errors": len(errors),
         "mb_before": rounded(empty),
-        "live_p50_ms": compute.percentile(0.5),
-        "live_p95_ms": compute.percentile(0.95),
-        "live_clicks": len(compute.times_ms),
-        "live_mb_per_session_with_cache": rounded(compute.mb_per_session),
+        **rooms[SHARED].figures("live"),
+        **rooms[OWN].figures("own"),
     }
 
 

@@ -14,6 +14,7 @@ MODEL_S = 300.0  # until the model must be there
 BETWEEN_LOOKS_S = 1.0  # as long as the model loads
 PAGE = "playground"
 TRANSPORT = "pagewalk_transport"  # the last part of a picture
+ANSWERED = 2  # place in what a payload says of its drawing: the last wish that is done
 
 
 class LostError(Exception):
@@ -41,6 +42,7 @@ class Visitor:
         self._news = asyncio.Condition()
         self._is_over = False
         self._sequence = 0
+        self._number = 0  # of what was asked for in a letter: views/asked.py
         self._page = ""
 
     async def open(self) -> None:
@@ -70,6 +72,15 @@ class Visitor:
         await self._rerun(shown, {"event": "target", "value": target})
         await self._wait(lambda: self.shown and self.shown.data["sequence"] >= sequence)
         return time.perf_counter() - began
+
+    async def type(self, prompt: str) -> None:
+        """Add a prompt of one's own to the run, and wait until it stands there."""
+        assert self.shown is not None, "type() comes after open()"
+        self._number += 1
+        number, draft = self._number, {"text": prompt, "mode": "chat"}
+        asked = [[number, "added", draft, PAGE]]
+        await self._rerun(self.shown, {"event": "target", "value": {"page": "1", "asked": asked}})
+        await self._wait(lambda: self.shown and self.shown.data["drawn"][ANSWERED] >= number)
 
     async def close(self) -> None:
         if self._reader is not None:
