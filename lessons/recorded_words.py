@@ -18,6 +18,7 @@ _NUMBERS = (
     r"both|half|twice|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|twelfth"
 )
 _COUNT = re.compile(rf"\b({_NUMBERS})\b", re.IGNORECASE)
+_VALUE = re.compile(r"\{\w+(:\w+)?\}")
 _LETTER = re.compile(
     r"(?<![\w'])(?![KVIA](?![\w']))[A-Z](?![\w'])|(?<![\w'])A to |\ba z\b|\bthe z\b"
 )
@@ -37,7 +38,9 @@ def counts_or_letters(words: Words, key: str) -> bool:
         if span.kind == "code":
             if re.search(r"\d", span.text) and not _is_computed(span.text):
                 return True
-        elif _COUNT.search(span.text) or _LETTER.search(span.text):
+            continue
+        said = _VALUE.sub("", span.text)  # the name of a value says nothing
+        if _COUNT.search(said) or _LETTER.search(said):
             return True
     return False
 
