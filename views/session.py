@@ -17,6 +17,7 @@ from engine.trace.trace import Trace
 from views import actions, beating, beginning, bringing_back, links, practising, side_runs, studying
 from views.asked import Heard
 from views.choices import Choices
+from views.compared import SIDE_ACTIONS
 from views.drafts import Branch, Draft, Restart
 from views.examples import DOC_EXAMPLE, EXAMPLES, Example
 from views.figures.time import address
@@ -27,8 +28,7 @@ from views.runs import Run
 from views.share import Share
 from views.text import LANGUAGES, Text, best_language, quoted
 
-PLAYGROUND, LEARN, ALLOCATOR, BEAT = "playground", "learn", "allocator", "beat"
-INSPECT = "inspect"
+PLAYGROUND, LEARN, ALLOCATOR, BEAT, INSPECT = "playground", "learn", "allocator", "beat", "inspect"
 _DESKS, _HERE, _HEARD, _LANGUAGE, _EXAMPLE = "desks", "desk", "heard", "language", "example"
 _ASKED, _TOLD = "asked_language", "told_desks"  # what a link wrongly asked for, and who was told
 _DRAWN = "drawn_language"  # of the page as a whole
@@ -186,7 +186,6 @@ def prepare() -> None:
 
 
 def prepare_lesson() -> None:
-    """Read the address once."""
     if not choices().address_is_read:
         links.read_lesson(choices(), dict(st.query_params))
 
@@ -259,6 +258,7 @@ ACTIONS: dict[str, actions.Action] = {
     **practising.ACTIONS,
     **beating.ACTIONS,
     **beginning.ACTIONS,
+    **SIDE_ACTIONS,
 }
 FROM_BROWSERS = ACTIONS.keys() - {"applied", "branched"}  # those are asked for by `ask` alone
 
