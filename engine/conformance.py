@@ -1,8 +1,10 @@
 """Runs workloads without a model and writes or compares them in the form of the recorded runs.
 
-    python -m engine.conformance WORKLOAD.json ... [--out DIR] [--against DIR]
+    python -m engine.conformance WORKLOAD.json ... [--out DIR] [--against DIR] [--trace DIR]
     python -m engine.conformance --time [--recording] WORKLOAD.json
 
+`--out DIR` writes a picture a step, as vLLM's runs were recorded: for comparing. `--trace DIR` writes
+the events, which is what the page Inspect opens.
 `--against DIR` compares with DIR/NAME.jsonl.gz field by field and exits with 1 at a difference.
 """
 
@@ -16,7 +18,10 @@ from typing import Any
 
 from engine.errors import PagewalkError
 from engine.recorded_run import first_difference, read_recorded_run, recorded_run, write_run
+from engine.trace.codec import write_trace
 from engine.trace.events import Event, ignore
+from engine.trace.header import TraceHeader
+from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, Workload, read_workload
 
 
@@ -61,10 +66,23 @@ def check_workload(path: str, out: Path | None, against: Path | None) -> str | N
     return None
 
 
+def trace_workload(workload: Workload, folder: Path) -> None:
+    """Write the events of a run as NAME.trace.jsonl.gz."""
+    header = TraceHeader(config=workload.config.to_mapping(), title=workload.name)
+    trace = Trace(header)
+    for _ in ScriptedRun(workload, emit=trace.append).run():
+        pass
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{workload.name}.trace.jsonl.gz"
+    write_trace(path, trace)
+    print(f"{workload.name}: {trace.num_steps} steps in {path}, for the page Inspect")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m engine.conformance", description=__doc__)
     parser.add_argument("workloads", nargs="+", metavar="WORKLOAD.json")
-    parser.add_argument("--out", type=Path, help="write NAME.jsonl.gz into this folder")
+    parser.add_argument("--out", type=Path, help="write NAME.jsonl.gz here, to compare with")
+    parser.add_argument("--trace", type=Path, help="write NAME.trace.jsonl.gz here, for Inspect")
     parser.add_argument("--against", type=Path, help="compare with NAME.jsonl.gz in this folder")
     parser.add_argument("--time", action="store_true", help="print steps and seconds as JSON")
     parser.add_argument("--recording", action="store_true", help="with --time: record events")
@@ -76,7 +94,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 timed = time_workload(read_workload(path), recording=options.recording)
                 print(json.dumps(timed))
                 continue
-            problem = check_workload(path, options.out, options.against)
+            if options.trace is not None:
+                trace_workload(read_workload(path), options.trace)
+            is_compared = options.trace is None or options.out or options.against
+            problem = check_workload(path, options.out, options.against) if is_compared else None
         except PagewalkError as error:
             problem = str(error)
         if problem is not None:

@@ -120,7 +120,8 @@ def _foreign(signature: _Signature) -> Sentence:
     if signature.type == "header":
         return Sentence.of(
             "header.snapshots",
-            "this is a recorded run of snapshots, which can be compared with but not opened",
+            "this is a recorded run of snapshots, which can be compared with but not opened: "
+            "python -m engine.conformance WORKLOAD.json --trace DIR writes one that can",
         )
     if signature.format is None:
         return Sentence.of(

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from engine.conformance import main
+from engine.errors import SourceError
 from engine.recorded_run import first_difference, read_recorded_run, recorded_run
+from engine.sources.recorded import open_recorded
 from engine.workload import read_workload
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
@@ -47,6 +49,17 @@ def test_what_out_writes_is_equal_to_the_recorded_run(tmp_path):
         mine.pop("python", None)
         yours.pop("python", None)
         assert mine == yours
+
+
+def test_what_trace_writes_opens_as_a_trace_and_what_out_writes_says_that_it_is_none(tmp_path):
+    workload = str(GOLDEN / "workloads" / "doc_example.json")
+    assert main([workload, "--trace", str(tmp_path), "--out", str(tmp_path)]) == 0
+    opened = open_recorded(tmp_path / "doc_example.trace.jsonl.gz")
+    assert opened.trace.num_steps == 8
+    assert opened.trace.header.title == "doc_example"
+    assert opened.trace.at(opened.trace.last).requests["request2"].is_finished
+    with pytest.raises(SourceError, match=r"snapshots.*--trace DIR writes one that can"):
+        open_recorded(tmp_path / "doc_example.jsonl.gz")
 
 
 @pytest.mark.parametrize("flags", [["--time"], ["--time", "--recording"]])

@@ -114,7 +114,7 @@ MESSAGES: dict[str, str] = {
     "error.header.no_json": "Pagewalk のトレースではありません（{reason}）",
     "error.header.unmarked": 'Pagewalk のトレースではありません。最初の行にフィールド "format" がありません',
     "error.header.foreign": 'Pagewalk のトレースではありません。フィールド "format" が {given} です',
-    "error.header.snapshots": "これはスナップショットの記録です。比較には使えますが、開くことはできません",
+    "error.header.snapshots": "これはスナップショットの記録です。比較には使えますが、開くことはできません。開けるファイルは python -m engine.conformance WORKLOAD.json --trace DIR で書き出せます",
     "error.header.newer": "このトレースは新しい Pagewalk が書いたものです（形式バージョン {given}、この Pagewalk が読めるのは {known}）。Pagewalk を更新してください",
     "error.header.version": "形式バージョン {given} を知りません。この Pagewalk が読めるのは {known} です",
     "error.header.refused": "ヘッダーを解釈できません：{reason}",

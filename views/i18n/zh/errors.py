@@ -114,7 +114,7 @@ MESSAGES: dict[str, str] = {
     "error.header.no_json": "这不是 Pagewalk 的 trace（{reason}）",
     "error.header.unmarked": '这不是 Pagewalk 的 trace：第一行没有字段 "format"',
     "error.header.foreign": '这不是 Pagewalk 的 trace：字段 "format" 是 {given}',
-    "error.header.snapshots": "这是快照形式的运行记录，可以用来比较，但不能打开",
+    "error.header.snapshots": "这是快照形式的运行记录，可以用来比较，但不能打开；python -m engine.conformance WORKLOAD.json --trace DIR 会写出能打开的文件",
     "error.header.newer": "这个 trace 由更新的 Pagewalk 写成（格式版本 {given}，当前的 Pagewalk 读 {known}）：请升级 Pagewalk",
     "error.header.version": "格式版本 {given} 未知：当前的 Pagewalk 读 {known}",
     "error.header.refused": "无法理解文件头：{reason}",
