@@ -62,17 +62,21 @@ def moment_of(trace: Trace, step: int) -> Cursor:
 
 
 def same_moment(there: Trace, cursor: Cursor, here: Trace, step: int) -> Cursor:
-    """Where the same thing happens to the same request in the same step; else while it is computed."""
+    """Where the same thing happens to the same request in the same step; of what happens there alone,
+    behind the latest before it that happens on both sides."""
     at, sub_step = there.clamp(cursor)
-    if at == step and sub_step:
-        happened = _names(there.events(step, sub_step - 1))
-        for place in range(here.num_sub_steps(step)):
-            if _names(here.events(step, place)) == happened:
-                return Cursor(step, place + 1)
-    return moment_of(here, step)
+    if at != step or step >= num_finished_steps(here):
+        return moment_of(here, step)
+    ours = [_names(here.events(step, place)) for place in range(here.num_sub_steps(step))]
+    for place in reversed(range(sub_step)):
+        happened = _names(there.events(step, place))
+        if happened in ours:
+            return Cursor(step, ours.index(happened) + 1)
+    return Cursor(step, 0)
 
 
 def _names(happened: Sequence[Event]) -> list[tuple[str, str]]:
+    """What happened, to whom: without its numbers, which are what is compared."""
     return [(type(event).__name__, getattr(event, "request_id", "")) for event in happened]
 
 

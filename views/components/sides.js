@@ -2,9 +2,9 @@
 // chose with the keys finds them on the same choice in the other.
 const lookedAt = () => kept("sides", () => ({ byKeys: false }));
 function sideSwitch(holder, { title, side, choices }, choose) {
-  say(part(holder, "sides-name", "span"), title);
-  const group = part(holder, "sides-group"); attr(group, "role", "radiogroup"); attr(group, "aria-label", title);
-  const make = () => { const b = el("button", "side"); b.type = "button"; attr(b, "role", "radio"); return b; };
+  say(part(holder, "look-name", "span"), title);
+  const group = part(holder, "look-group"); attr(group, "role", "radiogroup"); attr(group, "aria-label", title);
+  const make = () => { const b = el("button", "look"); b.type = "button"; attr(b, "role", "radio"); return b; };
   sync(group, choices, make, (button, choice) => {
     const isOn = choice.side === side;
     say(button, choice.word); attr(button, "title", choice.hint); attr(button, "aria-description", choice.hint); attr(button, "data-look", choice.side || "both");

@@ -83,7 +83,7 @@ def _read_link(params: Mapping[str, str]) -> None:
     chosen.compare = Choice.from_browser(params)
     chosen.closer = Closer(side if side in SIDES else BOTH, number=1)
     if not chosen.closer.side:
-        chosen.selection = Selection.from_browser(params)
+        chosen.selection, chosen.address_is_read = Selection.from_browser(params), True
 
 
 def _show_side(params: Mapping[str, str]) -> bool:

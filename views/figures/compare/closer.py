@@ -15,7 +15,7 @@ OVER = {LEFT: "compare.over_left", RIGHT: "compare.over_right"}
 NONE = {LEFT: "compare.none_left", RIGHT: "compare.none_right"}
 CROSS = {LEFT: "compare.cross_left", RIGHT: "compare.cross_right"}
 HINTS = {BOTH: "both_hint", LEFT: "left_hint", RIGHT: "right_hint"}
-MAX_SHOWN = 2  # reasons
+MAX_SHOWN = 1  # of what comes out otherwise: the rest is said when both are looked at
 
 Line = dict[str, Any]  # of `reasons` in compare.py
 
