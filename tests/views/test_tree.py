@@ -27,7 +27,7 @@ def test_every_recorded_run_is_drawn_with_every_block_of_the_cache_in_one_node(n
             shown = {node["k"]: node["blocks"] for node in nodes if node["kind"] == "hash"}
             folded = any(node["kind"] == "fold" for node in nodes)
             for key, block_ids in state.cached.items():
-                assert folded or [id_ for id_, _ in shown[key[-24:]]] == list(block_ids[:3])
+                assert folded or [id_ for id_, *_ in shown[key[-24:]]] == list(block_ids[:3])
 
 
 def test_the_lookup_of_the_example_is_walked_to_its_first_miss():
@@ -81,7 +81,7 @@ def test_twins_stand_in_one_node_oldest_first():
     trace = run([([1, 2, 3, 4], {}), ([1, 2, 3, 4], {})])
     (node,) = [node for node in last_tree(trace)["nodes"] if node["kind"] == "hash"]
     state = trace.at(trace.last)
-    assert [block for block, _ in node["blocks"]] == list(*state.cached.values()) == [1, 2]
+    assert [block for block, *_ in node["blocks"]] == list(*state.cached.values()) == [1, 2]
 
 
 def test_salt_and_adapter_have_roots_of_their_own():

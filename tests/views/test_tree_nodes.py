@@ -3,6 +3,7 @@
 import pytest
 
 from tests.views.trees import doc_tree, last_tree, run
+from views.figures.tree.node_label import _label as block_label
 from views.figures.tree.node_label import columns_of, cut
 from views.figures.tree.tree_layout import GAP_X, GAP_Y, Drawn, boxes
 
@@ -31,6 +32,30 @@ def test_a_branch_that_does_not_fit_begins_where_it_differs():
         "70001 70002 80001 70004",
         "70001 70002 90001 70004",
     ]
+
+
+def test_one_sees_where_a_token_ends_that_is_spelled_in_bytes():
+    """A family of four, as a tokenizer may cut its 25 bytes; then letters, which need no sign."""
+    family = "👨‍👩‍👧‍👦".encode()
+    tokens = (family[:2], family[2:3], family[3:4], family[4:6], family[6:7], b"!", b"a", b"b")
+    label = block_label(tuple(range(8)), tokens, 0)
+    assert label.whole == "F0 9F|91|A8|E2 80|8D|!ab"
+    assert label.short == [
+        ["F0 9F", "bytes"],
+        ["|", "sign"],
+        ["91", "bytes"],
+        ["|", "sign"],
+        ["A8", "bytes"],
+        ["|", "sign"],
+        ["…", "bytes"],
+    ]
+
+
+def test_a_shared_block_says_how_many_share_it():
+    """Step 3: request0 and request1 hold blocks 1 and 2."""
+    held = {node["place"]: node["blocks"] for node in doc_tree(3, "StepEnded")["nodes"][1:5]}
+    assert held[0] == [[1, "shared", 2]]
+    assert held[3] == [[4, "used", 0]]
 
 
 def test_a_node_without_siblings_has_nothing_marked():

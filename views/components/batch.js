@@ -1,7 +1,11 @@
 const CELLS = ["row", "request", "token", "position", "table", "offset", "slot", "sample"];
 const plain = (tag, cls) => { const b = el(tag, cls); if (tag === "button") b.type = "button"; return b; };
 const makeBlock = () => { const block = plain("button", "block"); attr(block, "data-select", "block"); block.append(el("span"), el("sup")); return block; };
-const setBlock = (block, id, state, ref) => { say(block.firstChild, String(id)); say(block.lastChild, ref ? `×${ref}` : ""); attr(block, "data-block", id); attr(block, "data-state", state); };
+const setBlock = (block, id, state, ref, data) => {
+  const label = fill(data.block_label, { block: id, state: data.block_words[state] }) + (ref ? ` ×${ref}` : "");
+  attr(block, "title", label); attr(block, "aria-label", label);
+  say(block.firstChild, String(id)); say(block.lastChild, ref ? `×${ref}` : ""); attr(block, "data-block", id); attr(block, "data-state", state);
+};
 const makeRow = () => {
   const tr = el("tr"), cells = CELLS.map((name) => el("td", `c-${name}`));
   const pick = plain("button", "pick"), request = plain("button", "request"), block = makeBlock();
@@ -33,7 +37,7 @@ const setRow = (data, sequence) => (tr, item, i) => {
   else { attr(request, "data-request", null); attr(cells[1], "title", null); }
   const token = cells[2].firstChild; draw(token, drawn); attr(token, "data-kind", kind); attr(token, "data-state", data.token_state); attr(token, "title", `${id}, ${data.token_word}`);
   say(cells[3], String(position));
-  const [place, number] = cells[4].children; say(place, `[${index}] → `); setBlock(number, block, state, ref); pick.hidden = number.hidden = false;
+  const [place, number] = cells[4].children; say(place, `[${index}] → `); setBlock(number, block, state, ref, data); pick.hidden = number.hidden = false;
   say(cells[5], String(offset));
   const [sum, result] = cells[6].children; say(sum, `${block} × ${data.size} + ${offset} = `); say(result, String(slot));
   const note = cells[7].firstChild; say(note, data.words[mark] ?? ""); attr(note, "data-mark", mark); attr(note, "title", data.words[mark]);
@@ -50,7 +54,7 @@ const setEntry = (data) => (entry, item) => {
   gap.hidden = item.fold === undefined; say(gap, item.fold === undefined ? "" : `… ${item.fold} …`);
   const block = where.children[1];
   attr(block, "data-block", item.block); if (item.fold !== undefined) { attr(entry, "title", null); return; }
-  attr(entry, "title", item.hint); say(where.children[0], `[${item.index}]`); setBlock(block, item.block, item.state, item.ref);
+  attr(entry, "title", item.hint); say(where.children[0], `[${item.index}]`); setBlock(block, item.block, item.state, item.ref, data);
   while (bar.querySelectorAll(".run").length > item.runs.length) bar.querySelector(".run").remove();
   while (bar.querySelectorAll(".run").length < item.runs.length) bar.prepend(el("span", "run"));
   bar.querySelectorAll(".run").forEach((run, i) => { attr(run, "data-run", item.runs[i][0]); run.style.setProperty("--n", item.runs[i][1]); });

@@ -6,7 +6,7 @@ function present({ data, parentElement, setTriggerValue }) {
   if (line.parentElement !== top) top.append(line);
   legend(top, data.legend.filter(([sign]) => data.signs.includes(sign)));
   const frame = part(root, "frame"), scroll = part(frame, "scroll"), canvas = part(scroll, "canvas"), { nodes } = data;
-  frame.hidden = !nodes.length; attr(root, "data-recipe", data.recipe);
+  frame.hidden = !nodes.length; attr(root, "data-recipe", data.recipe); attr(root, "data-adapts", true);
   attr(scroll, "role", "group"); attr(scroll, "aria-label", data.title);
   grow(part(canvas, "nodes"), data);
   rove(part(canvas, "nodes"), ".face, .block, .chip");
@@ -66,11 +66,12 @@ function drawnAs(level, data, width) {
   const shrunk = atMost(nodes, low);
   return extent(shrunk) <= width ? shrunk : nodes;
 }
-// Columns that are wider shrink to `most`; the roots keep their name.
+// Columns that are wider shrink to `most`, but not below their blocks; the roots keep their name.
 function atMost(nodes, most) {
-  const columns = [...new Map(nodes.map((node) => [node.x, node.w]))].sort(([one], [other]) => one - other);
+  const columns = [...new Map(nodes.map((node) => [node.x, node.w]))].sort(([one], [other]) => one - other), least = new Map();
+  for (const node of nodes) least.set(node.x, Math.max(least.get(node.x) ?? 0, chipsOf(node) - 1));
   let left = 0;
-  const moved = new Map(columns.map(([x, w]) => { const by = x && w > most ? w - most : 0, at = [x - left, w - by]; left += by; return [x, at]; }));
+  const moved = new Map(columns.map(([x, w]) => { const by = x ? Math.max(0, w - Math.max(most, least.get(x))) : 0, at = [x - left, w - by]; left += by; return [x, at]; }));
   return nodes.map((node) => { const [x, w] = moved.get(node.x); return { ...node, x, w, shrunk: w < node.w }; });
 }
 const extent = (nodes) => Math.max(0, ...nodes.map((node) => node.x + node.w + (node.beside ?? 0))) - .5; // px: a rounded end
@@ -83,7 +84,7 @@ function levelFor(data, width, room) {
   const level = ["wide", "narrow"].find((each) => fits(each) && isLow(each)) ?? (!isPhone && fits("slim") ? "slim" : fits("wide") ? "wide" : "narrow");
   return [level, drawn(level)];
 }
-const chipsOf = (node) => (node.blocks ?? []).reduce((width, [id]) => width + 3 + Math.max(22, 8 + 6.1 * String(id).length), node.more ? 24 : 0);
+const chipsOf = (node) => (node.blocks ?? []).reduce((width, [id, , ref]) => width + 3 + Math.max(22, (ref ? 6 : 8) + 6.1 * String(id).length + (ref ? 4.9 * (1 + String(ref).length) : 0)), node.more ? 24 : 0);
 function arrange(canvas, data, level, nodes) {
   canvas.style.width = `${extent(nodes)}px`; canvas.style.height = `${height(nodes)}px`;
   edges(canvas, nodes, data.gaps[LEVELS.indexOf(level)] / 2, level === "slim" ? 11 : LINE);
@@ -147,11 +148,12 @@ function setNode(child, node, data) {
   attr(face, "title", title); attr(face, "aria-label", title);
   const blocks = node.blocks ?? [];
   attr(child, "data-twins", blocks.length > 1);
-  sync(held, node.more ? [...blocks, [`+${node.more}`]] : blocks, makeBlock, (chip, [id, state]) => {
+  sync(held, node.more ? [...blocks, [`+${node.more}`]] : blocks, makeBlock, (chip, [id, state, ref]) => {
     const isBlock = state !== undefined;
     chip.className = isBlock ? "block" : "more";
     attr(chip, "data-block", isBlock ? id : null); attr(chip, "data-select", isBlock ? "block" : null); attr(chip, "data-state", state); attr(chip, "disabled", !isBlock);
-    say(chip, String(id)); attr(chip, "title", isBlock ? fill(data.block_label, { block: id }) : null); attr(chip, "aria-label", isBlock ? fill(data.block_label, { block: id }) : null);
+    say(chip.firstChild, String(id)); say(chip.lastChild, ref ? `×${ref}` : ""); const label = isBlock ? fill(data.block_label, { block: id, state: data.block_words[state] }) + (ref ? ` ×${ref}` : "") : null;
+    attr(chip, "title", label); attr(chip, "aria-label", label);
   });
   const names = node.requests ?? [];
   sync(ends, node.more_requests ? [...names, [node.more_requests]] : names, makeChip, (chip, [id, rest, status]) => {
@@ -163,7 +165,7 @@ function setNode(child, node, data) {
   });
 }
 
-const makeBlock = () => { const chip = el("button", "block"); chip.type = "button"; return chip; };
+const makeBlock = () => { const chip = el("button", "block"); chip.type = "button"; chip.append(el("span"), el("sup")); return chip; };
 const makeChip = () => { const chip = el("button", "chip"); chip.type = "button"; chip.append(el("span", "name"), el("span", "rest")); return chip; };
 const sign = ([kind, first, last]) => ({ hit: `✓${last && last !== first ? `${first}-${last}` : first}`, hole: "–", miss: `✗${first}`, held: `■${first}` })[kind];
 function titleOf(node, data) {

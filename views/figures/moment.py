@@ -7,6 +7,8 @@ from engine.trace import events
 from engine.trace.events import Event
 from engine.trace.state import NULL_BLOCK_ID, Cursor, State
 from engine.trace.trace import Trace
+from views.text import Text
+from views.theme import BLOCK_STATES
 
 ROOMY_BLOCKS = 16  # a pool this small is drawn large, to be read from the last row
 SHORT_HASH = 6  # hexadecimal digits of a hash that a reader can compare at a glance
@@ -94,6 +96,11 @@ def block_state(state: State, block_id: int) -> str:
     if block.ref_cnt:
         return "shared" if block.ref_cnt > 1 else "used"
     return "remembered" if block.block_hash else "free"
+
+
+def block_words(text: Text) -> dict[str, str]:
+    """State -> its word, for whoever does not see the colour."""
+    return {name: text.named("block_state", name) for name in BLOCK_STATES}
 
 
 def num_sharing(state: State, block_id: int) -> int:

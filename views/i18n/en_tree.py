@@ -27,7 +27,7 @@ MESSAGES: dict[str, str] = {
     "tree.miss": "miss: the lookup stopped here",
     "tree.held": "the lookup stopped here, though not for a miss",
     "tree.node": "place {place}: {tokens}; hash {hash}; {state}",
-    "tree.block": "block {block}",
+    "tree.block": "block {block}: {state}",
     "tree.request_ends": "{request}, {status}, and {rest} tokens without a hash",
     "tree.more": "+{n} more",
     "tree.fold": "×{n} hashes",

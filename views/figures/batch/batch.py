@@ -19,6 +19,7 @@ from engine.trace.trace import Trace
 from views.figures.batch.batch_reads import reads
 from views.figures.batch.batch_rows import DrawnRows, Place, Share, shares_of
 from views.figures.cache.request_tokens import token_words
+from views.figures.moment import block_words
 from views.figures.selection import NOTHING, Selection
 from views.text import Text
 
@@ -68,6 +69,8 @@ def batch(
         "token_state": token_state,
         "token_word": token_words(state, text)[token_state],
         "scroll_label": text("batch.rows"),
+        "block_label": text("tree.block"),
+        "block_words": block_words(text),
         "sequences": drawn.sequences(text),
         "chosen": [place.share.request.request_id, place.position],
         "note": text.told((_note(state, place, selection, text), _given_up(now, shares, text))),

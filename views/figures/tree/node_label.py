@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from engine.trace.state import State
-from views.figures.cache.tokens import CODE, PLAIN, Piece, Run, request_pieces
+from views.figures.cache.tokens import BYTES, CODE, PLAIN, SIGN, Piece, Run, request_pieces
 from views.figures.tree.prefix_forest import Link
 
 COLUMNS = 12  # of a node, in half-width characters
 MAX_TEXT = 90  # characters of all tokens of a block
 ELLIPSIS = "…"
+BETWEEN_NUMBERS: Run = (" ", CODE)  # of tokens that are known by their number alone
+BETWEEN: Run = ("|", SIGN)  # bytes and code points have spaces within a token
 DIFFERS = "differs"  # beside the kind of a run: the token in which a branch differs from the others
 
 
@@ -60,26 +62,27 @@ class Label(NamedTuple):
 @functools.lru_cache(maxsize=4096)
 def _label(token_ids: tuple[int, ...], token_bytes: tuple[bytes, ...], first: int) -> Label:
     pieces = request_pieces(token_ids, token_bytes)
-    whole = "".join(text for text, _ in _joined(pieces))
+    gap = BETWEEN if any(token_bytes) else BETWEEN_NUMBERS
+    whole = "".join(text for text, _ in _joined(pieces, gap))
     whole = whole if len(whole) <= MAX_TEXT else whole[: MAX_TEXT - 1] + ELLIPSIS
-    runs = list(_joined(pieces, first or None))
+    runs = list(_joined(pieces, gap, first or None))
     if sum(columns_of(text) for text, _ in runs) > COLUMNS:
-        own = [(ELLIPSIS, PLAIN), *_joined(pieces[first:], 0)] if first else runs
+        own = [(ELLIPSIS, PLAIN), *_joined(pieces[first:], gap, 0)] if first else runs
         runs = list(_cut_runs(own, COLUMNS))
     return Label(_drawn(runs), sum(columns_of(text) for text, _ in runs), whole)
 
 
-def _joined(pieces: Iterable[Piece], differs_at: int | None = None) -> Iterator[Run]:
-    """All runs, with a gap between tokens that are only known by their number."""
-    behind_code = False
+def _joined(pieces: Iterable[Piece], gap: Run, differs_at: int | None = None) -> Iterator[Run]:
+    """All runs, with the gap where one cannot see otherwise that a token ends: beside spelled ones."""
+    before = None
     for place, piece in enumerate(pieces):
-        if behind_code and piece.runs and piece.runs[0][1] == CODE:
-            yield " ", CODE
+        if before is not None and piece.runs and {before, piece.runs[0][1]} & {BYTES, CODE}:
+            yield gap
         differs = place == differs_at
         yield from (
             (text, f"{kind} {DIFFERS}".strip() if differs else kind) for text, kind in piece.runs
         )
-        behind_code = bool(piece.runs) and piece.runs[-1][1] == CODE
+        before = piece.runs[-1][1] if piece.runs else before
 
 
 def _cut_runs(runs: Iterable[Run], columns: int) -> Iterator[Run]:

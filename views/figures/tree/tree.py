@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.trace.state import State
 from engine.trace.trace import Trace
-from views.figures.moment import Moment
+from views.figures.moment import Moment, block_words
 from views.figures.selection import NOTHING, Selection
 from views.figures.tree.hash_inputs import find_link, first_parent
 from views.figures.tree.hash_recipe import recipe
@@ -84,6 +84,7 @@ def tree(
         "marks": {name: text(key) for name, key in MARKS.items()},
         "node_label": text("tree.node"),
         "block_label": text("tree.block"),
+        "block_words": block_words(text),
         "request_label": text("tree.request_ends"),
     }
 

@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from engine.trace.state import State
-from views.figures.moment import block_state, short_hash
+from views.figures.moment import block_state, num_sharing, short_hash
 from views.figures.tree.node_label import COLUMNS, Label, NodeLabels, columns_of, cut
 from views.figures.tree.prefix_forest import Link, Node, PrefixForest, Root, link_hash, link_node
 from views.figures.tree.prefix_walk import Walk
@@ -86,7 +86,10 @@ def node_size(payload: Payload, *, is_last: bool) -> NodeSize:
     columns = own = payload.pop("columns")
     for request_id, rest, _ in requests:
         columns = max(columns, min(len(request_id) + len(rest) + 1, COLUMNS + 1))
-    chips = sum(12 + max(18, 7 * len(str(id_))) for id_, _ in blocks)
+    chips = sum(
+        12 + max(18, 7 * len(str(id_)) + (5 * len(f"×{ref}") if ref else 0))
+        for id_, _, ref in blocks
+    )
     chips += 22 if "more" in payload else 0
     foot = chips + (HASH_WIDTH if "short" in payload else 0)
     words = columns * CHARACTER
@@ -145,7 +148,7 @@ def _hash(sheet: Sheet, link: Link, label: Label) -> Payload:
         "state": _state(state, block_ids),
         "label": label.short,
         "columns": label.columns,
-        "blocks": [[id_, block_state(state, id_)] for id_ in block_ids[:MAX_BLOCKS]],
+        "blocks": [_block(state, id_) for id_ in block_ids[:MAX_BLOCKS]],
     }
     if len(block_ids) > MAX_BLOCKS:
         payload["more"] = len(block_ids) - MAX_BLOCKS
@@ -154,6 +157,11 @@ def _hash(sheet: Sheet, link: Link, label: Label) -> Payload:
     if sheet.walk and node in sheet.walk.marks:
         payload["mark"] = list(sheet.walk.marks[node])
     return payload
+
+
+def _block(state: State, block_id: int) -> list[int | str]:
+    """[block, its state, how many share it]"""
+    return [block_id, block_state(state, block_id), num_sharing(state, block_id)]
 
 
 def _state(state: State, block_ids: Sequence[int]) -> str:

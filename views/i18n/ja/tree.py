@@ -26,7 +26,7 @@ MESSAGES: dict[str, str] = {
     "tree.miss": "ミス：ルックアップはここで停止",
     "tree.held": "ミス以外の理由で、ルックアップはここで停止",
     "tree.node": "{place} 番：{tokens}、ハッシュ {hash}、{state}",
-    "tree.block": "ブロック {block}",
+    "tree.block": "ブロック {block}: {state}",
     "tree.request_ends": "{request}、{status}、ハッシュのないトークン {rest}",
     "tree.more": "ほか {n}",
     "tree.fold": "×{n} ハッシュ",

@@ -26,7 +26,7 @@ MESSAGES: dict[str, str] = {
     "tree.miss": "未命中：查找停在这里",
     "tree.held": "查找停在这里，但不是因为未命中",
     "tree.node": "位置 {place}：{tokens}；哈希 {hash}；{state}",
-    "tree.block": "块 {block}",
+    "tree.block": "块 {block}：{state}",
     "tree.request_ends": "{request}，{status}，另有 {rest} 个 token 没有哈希",
     "tree.more": "+{n} 个",
     "tree.fold": "×{n} 个哈希",
