@@ -196,11 +196,21 @@ const fit = (root) => {
 };
 const measureFit = (root) => {
   if (!root.isConnected) return;
+  claim(root);
   const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0, bar = document.querySelector("[data-testid=stBottomBlockContainer]");
   const top = root.getBoundingClientRect().top + scrolled, left = innerHeight - top - (bar?.offsetHeight ?? 90) - 12;
   const height = innerWidth > 640 ? `${Math.max(180, left / (root.currentCSSZoom ?? 1))}px` : "";
   if (root.style.maxHeight !== height) root.style.maxHeight = height;
   if (root.style.overflow !== "auto") root.style.overflow = "auto";
+};
+// What the open lens needs, so that the requests get the rest (requests.css). One that draws as much as there is
+// room for (data-adapts) has no height of its own.
+const claim = (root) => {
+  const above = document.querySelector(".st-key-requests"), { style } = document.documentElement;
+  const gap = above && root.getBoundingClientRect().top - above.getBoundingClientRect().bottom, needs = gap !== null && !root.hasAttribute("data-adapts");
+  const px = needs ? `${Math.ceil(gap + (root.scrollHeight + 3) * (root.currentCSSZoom ?? 1))}px` : "";
+  if (style.getPropertyValue("--pw-need") === px) return;
+  if (px) style.setProperty("--pw-need", px); else style.removeProperty("--pw-need");
 };
 function link(root, data, send) {
   if (data.fits) fit(root);

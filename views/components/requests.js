@@ -8,7 +8,7 @@ function present({ data, parentElement, setTriggerValue }) {
   head(root, data.title);
   const cards = part(root, "cards"), state = Object.fromEntries(data.legend);
   sync(cards, data.cards, makeCard, (node, card) => { setCard(node, card, data, state); closed(node, card, opened); });
-  afterwards(() => follow(cards));
+  afterwards(() => place(root, cards, data));
   cards.onclick = (e) => {
     const open = e.target.closest(".open"), fold = e.target.closest(".fold, .refold"), abort = e.target.closest(".abort:not([aria-disabled])");
     if (open) { toggle(open.closest(".request"), opened); legends(root, data); }
@@ -27,15 +27,45 @@ function legends(root, data) {
   legend(root, data.cards.length ? [...data.legend, ["output", data.legend_output], ...(hasBytes ? [["bytes", data.legend_bytes]] : [])] : []);
 }
 
-// The card that a new sub-step is about comes into sight, inside its own box: the page never moves.
-function follow(cards) {
-  const card = cards.querySelector(":scope > [data-touched]"), id = card?.dataset.card ?? "";
-  if (cards.dataset.followed === id) return;
-  cards.dataset.followed = id;
-  if (!card || cards.scrollHeight <= cards.clientHeight) return;
-  const box = cards.getBoundingClientRect(), own = card.getBoundingClientRect();
-  if (own.top < box.top) cards.scrollTop += own.top - box.top;
-  else if (own.bottom > box.bottom) cards.scrollTop += Math.min(own.bottom - box.bottom, own.top - box.top);
+// The box takes what the lens leaves, and what is looked for comes into sight in it: the page never moves.
+const placed = new WeakMap(); // box of cards -> what was looked for there last
+function place(root, cards, data) {
+  if (!placed.has(cards)) {
+    placed.set(cards, {});
+    new ResizeObserver(() => { if (cards.isConnected) follow(root, cards); }).observe(cards);
+  }
+  const known = placed.get(cards), frame = `${root.offsetHeight - cards.offsetHeight + 1}px`;
+  if (cards.style.getPropertyValue("--frame") !== frame) cards.style.setProperty("--frame", frame);
+  known.own = JSON.stringify(data.lit?.own ?? null);
+  follow(root, cards);
+}
+// A new sub-step brings its card; a new selection, or a box that grew or shrank, what is selected as well.
+function follow(root, cards) {
+  const known = placed.get(cards), card = cards.querySelector(":scope > [data-touched]");
+  tighten(root, cards);
+  const isNew = (name, value) => { const was = known[name]; known[name] = value; return was !== value; };
+  const [moved, chose, resized] = [isNew("card", card?.dataset.card), isNew("chosen", known.own), isNew("height", cards.clientHeight)];
+  if (cards.scrollHeight <= cards.clientHeight) return;
+  if (card && (moved || resized)) show(cards, card);
+  if (!chose && !resized) return;
+  const lit = [...cards.querySelectorAll("[data-lit=own]")], every = lit.length ? lit : [...cards.querySelectorAll("[data-lit]")];
+  if (every.length && !every.some((node) => isIn(cards, node))) show(cards, every[0]);
+}
+// Without air between the rows as long as that is needed; the share keeps it from changing to and fro.
+const AIR = 1.16;
+function tighten(root, cards) {
+  const { scrollHeight, clientHeight } = cards, isTight = root.hasAttribute("data-tight");
+  if (isTight ? scrollHeight * AIR < clientHeight : scrollHeight > clientHeight + 1) attr(root, "data-tight", !isTight);
+}
+function isIn(box, node) {
+  const { top, bottom } = box.getBoundingClientRect(), own = node.getBoundingClientRect();
+  return own.top >= top && own.bottom <= bottom;
+}
+// With the name of its request, where there is room for both.
+function show(box, node) {
+  const { top, bottom, height } = box.getBoundingClientRect(), own = node.getBoundingClientRect(), name = node.closest(".request").getBoundingClientRect().top;
+  const first = own.bottom - name <= height ? name : own.top, by = first < top ? first - top : Math.max(0, Math.min(own.bottom - bottom, first - top));
+  box.scrollTop += by / (box.currentCSSZoom ?? 1);
 }
 
 function makeCard() {
