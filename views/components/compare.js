@@ -152,7 +152,7 @@ const makeRow = (cls) => { const row = el("div", `row ${cls}`); row.append(...SI
 function shape(memory) {
   const { root, data } = memory, { words } = data, stage = part(part(part(root, "main"), "right"), "stage");
   stage.hidden = data.is_empty;
-  sideSwitch(part(stage, "sides"), data.closer, memory.look);
+  sideSwitch(part(stage, "look-at"), data.closer, memory.look);
   attr(part(stage, "say", "p"), "role", "status");
   if (!stage.querySelector(".heads")) stage.append(makeRow("heads"), makeRow("pools"));
   const [heads, pools] = [stage.querySelector(".heads"), stage.querySelector(".pools")];
