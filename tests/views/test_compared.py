@@ -5,7 +5,7 @@ from streamlit.util import calc_hash
 
 from engine.trace.state import Cursor
 from tests.views.comparisons import TEXT, halves
-from tests.views.page import payload
+from tests.views.page import load, payload, prompt, send
 from views.compared import ComparedRun, kept, moment_of, same_moment
 from views.figures.compare.closer import closer, switch
 from views.figures.compare.compare import reasons
@@ -206,6 +206,22 @@ def test_back_in_the_browser_leads_to_the_other_side_s_moment(page):
     opened(page, side="right", step="4")
     ask(page, "revisited", {"names": {"side": "left"}, "step": 3, "sub": 5})
     assert stands_at(page) == ("left", 3, 5)
+
+
+def test_a_side_of_the_playground_s_run_goes_onto_the_stage_and_leaves_that_run_as_it_is(app):
+    app.query_params["example"] = "own"
+    load(app.run())
+    send(app, "added", prompt("Hello there friend", max_tokens="3"))
+    send(app, "target", {"step": 1})
+    playing = app.session_state["desks"]["playground"]
+    run, cursor = playing.run, playing.cursor
+    app._page_hash = calc_hash("compare")
+    opened(app, workload="run", side="right")
+    assert stands_at(app)[0] == "right"
+    assert payload(app, "transport")["address"]["workload"] == "run"
+    ask(app, "target", {"position": 2})
+    assert stands_at(app) == ("right", 0, 2)
+    assert (playing.run, playing.cursor) == (run, cursor)
 
 
 @pytest.mark.parametrize("sent", [None, 7, {}, {"side": 3}, {"side": "up"}, {"names": {}}])
