@@ -132,3 +132,13 @@ CUT_SHORT = """() => {
   walk(document);
   return found.filter((text) => /[^\\x00-\\x7f]/.test(text)).join(" | ");
 }"""
+
+
+def test_the_choice_of_models_and_a_pasted_config_follow_the_language(page, base_url):
+    page.goto(f"{base_url}/sizing?model=own")
+    model = page.locator("#sizing-model")
+    expect(model.locator("option:checked")).to_have_text("A config.json of your own")
+    page.locator("#sizing-config").fill("{half")
+    speak(page, "zh")
+    expect(model.locator("option:checked")).to_contain_text(re.compile("[\u4e00-\u9fff]"))
+    expect(page.locator("#sizing-config")).to_have_value("{half")

@@ -1,5 +1,5 @@
 // Two runs of one workload, moved through together. Both are here whole: a step asks the server nothing.
-const memoryOf = () => kept("compare", () => ({ at: null, workload: undefined, playing: false, root: null, explained: new Set() }));
+const memoryOf = () => kept("compare", () => ({ at: null, workload: undefined, playing: false, root: null, explained: false }));
 const SIDES = ["left", "right"], STATES = ["hit", "computed", "now", "scheduled"], MAX_GROUPS = 96, PACE_MS = 900;
 const EDITORS = "textarea, select, [contenteditable=true], [role=textbox], input:not([type=range])";
 const OWN_KEYS = "[role=radio], [role=tab], [role=option], [role=menuitem], [data-own-keys]";
@@ -18,7 +18,7 @@ function present({ data, parentElement, setStateValue, setTriggerValue }) {
     Object.assign(memory, { returned: data.returned.number, selected: data.returned.selected });
   }
   memory.look = (side) => { halt(memory); setTriggerValue("closer", { side, at: memory.at, selected: memory.selected }); };
-  top(memory); form(memory); totals(memory); shape(memory); reasons(memory); time(memory); show(memory);
+  top(memory); form(memory); comparedTotals(memory, SIDES); shape(memory); reasons(memory); time(memory); show(memory);
   memory.fresh = false;
   return () => { if (memory.root === root) { halt(memory); renewed("compare-keys"); } };
 }
@@ -120,31 +120,6 @@ function send(memory, what, wait = 0) {
     for (const [side, all] of Object.entries(settings(memory))) for (const [name, value] of Object.entries(all)) flat[`${side}_${name}`] = value;
     memory.send(flat);
   }, wait);
-}
-
-// Two whole runs in numbers ------------------------------------------------------------------------
-function totals(memory) {
-  const { root, data } = memory, { words } = data, box = part(part(part(root, "main"), "aside"), "totals");
-  box.hidden = data.is_empty;
-  const line = box.querySelector(".titles") ?? box.appendChild(el("div", "titles"));
-  sync(line, [words.total, words.left, words.right], () => el("span"), say);
-  const rows = [...data.totals, ...data.finished.map((row) => ({ ...row, key: "finish", label: fill(row.is_cut ? words.finish_cut : words.finish, row) }))], list = part(box, "rows");
-  const make = () => {
-    const row = el("div", "sum"), label = el("button", "label"); label.type = "button";
-    row.append(label, ...SIDES.map(() => { const cell = el("span", "value"); cell.append(el("i"), el("span"), el("span", "sr")); return cell; }), el("p", "hint"));
-    label.onclick = (e) => { const { key } = row.dataset; if (!memory.explained.delete(key)) memory.explained.add(key); totals(memory); released(e); };
-    return row;
-  };
-  attr(list, "tabindex", rows.length > 14 ? "0" : null); attr(list, "role", "group"); attr(list, "aria-label", words.total);
-  sync(list, rows, make, (row, sum) => {
-    const [label, hint] = [row.firstChild, row.lastChild], isExplained = Boolean(sum.hint) && memory.explained.has(sum.key);
-    attr(row, "data-key", sum.key); attr(row, "title", isExplained ? "" : sum.hint); attr(row, "data-request", sum.request); say(label, sum.label);
-    label.disabled = !sum.hint; attr(label, "aria-expanded", sum.hint ? String(isExplained) : null); hint.hidden = !isExplained; say(hint, isExplained ? sum.hint : "");
-    SIDES.forEach((side, i) => {
-      const cell = row.children[i + 1], isBetter = sum.better === side;
-      attr(cell, "data-better", isBetter); say(cell.children[0], isBetter ? "✓" : ""); say(cell.children[1], sum.values[i]); say(cell.children[2], isBetter ? words.better : "");
-    });
-  });
 }
 
 // The two pictures ---------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ LAST = "transport"  # of the stage, in the order of a page
 NARROW = ("readiness", "until")  # no wider than what stands in them
 CARRIER = "parts"
 AWAY = "away"
-OF_ALL = ("base", "asking", AWAY, "progress", "presses", "sides")
+OF_ALL = ("base", "asking", AWAY, "progress", "presses", "sides", "totals")
 
 
 def _script() -> str:

@@ -17,12 +17,15 @@ function build(root, data) {
   Object.assign(state, { side, file, tooLarge: false });
   state.fields.model = model; state.fields.config = config;
   forms.set(root, state); root.append(part(root, "top"), side, main);
-  for (const [id, name, owner] of data.models) { const option = el("option", "", owner ? `${name} (${owner})` : name); option.value = id; model.append(option); }
+  models(model, data);
   shape(state, data);
   put(state, data.inputs);
   listen(state);
   return state;
 }
+
+// Their names are in the language of the page.
+const models = (select, data) => sync(select, data.models, () => el("option"), (option, [id, name, owner]) => { option.value = id; say(option, owner ? `${name} (${owner})` : name); });
 
 function shape(state, data) {
   const row = (name, field) => {
@@ -104,6 +107,7 @@ function form(state) {
 }
 
 function fields(state) {
+  models(state.fields.model, state.data);
   const { data: { errors, words, own, most }, rows, fields: all } = state;
   state.configBox.hidden = all.model.value !== own;
   for (const [name, row] of Object.entries(rows)) {

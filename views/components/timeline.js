@@ -14,7 +14,7 @@ function present({ data, parentElement, setTriggerValue }) {
   const body = part(root, "body"), gutter = part(body, "gutter"), canvas = part(body, "strip", "canvas");
   body.hidden = Boolean(data.empty);
   say(part(root, "left"), data.left_out); part(root, "left").hidden = !data.left_out;
-  const readout = part(root, "readout"); attr(readout, "aria-live", "polite"); if (!readout.textContent) say(readout, data.words.cursor);
+  const readout = part(root, "readout"); attr(readout, "aria-live", "polite"); if (memory.invites !== data.words.cursor) { memory.invites = data.words.cursor; say(readout, memory.invites); }
   memory.at = [Math.min(memory.at[0], data.targets.length - 1), memory.at[1]];
   memory.redraw = () => { plan(memory, canvas); labels(gutter, memory); link(root, memory.data, memory.send); onHover(root, (what) => { memory.hover = what; paint(canvas, memory, root); }); paint(canvas, memory, root); };
   if (!memory.resize) { memory.resize = new ResizeObserver(() => memory.redraw()); memory.resize.observe(canvas); }

@@ -150,6 +150,7 @@ MESSAGES: dict[str, str] = {
     "compare_word.absent": "has not arrived",
     "compare_word.better": "better",
     "compare_word.equal": "equal",
+    "compare_word.explain": "explain",
     "compare_word.differs": "differs",
     "compare_word.first": "To the start",
     "compare_word.back": "One step back",

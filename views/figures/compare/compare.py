@@ -32,6 +32,7 @@ WORDS = (
         "many_tokens",
         "finish",
         "finish_cut",
+        "explain",
         "hash_legend",
         "now_legend",
     ),

@@ -143,6 +143,7 @@ MESSAGES: dict[str, str] = {
     "compare_word.absent": "未到着",
     "compare_word.better": "良い",
     "compare_word.equal": "同じ",
+    "compare_word.explain": "説明",
     "compare_word.differs": "異なる",
     "compare_word.first": "最初へ",
     "compare_word.back": "1 ステップ戻る",

@@ -143,6 +143,7 @@ MESSAGES: dict[str, str] = {
     "compare_word.absent": "尚未到达",
     "compare_word.better": "更好",
     "compare_word.equal": "相同",
+    "compare_word.explain": "说明",
     "compare_word.differs": "不同",
     "compare_word.first": "到开头",
     "compare_word.back": "后退一步",
