@@ -140,7 +140,9 @@ function change(node, data, send) {
   say(part(node, "what", "summary"), data.is_own ? words.title_own : words.title);
   node.ontoggle = () => { if (node.open) node.scrollIntoView({ block: "nearest" }); };
   const own = part(node, "own", "p"); say(own, data.waits || (data.is_own ? words.own : data.hint)); attr(own, "role", "status"); if (data.waits) node.open = true;
-  const anew = node.dataset.for !== data.for; node.dataset.for = data.for;
+  const anew = node.dataset.for !== data.for;
+  if (anew && node.dataset.for && !data.waits) { node.open = false; node.parentElement.scrollTop = 0; } // another run: its text is what to read now
+  node.dataset.for = data.for;
   const field = () => { const l = el("label"), i = el("input"); i.type = "text"; i.autocomplete = "off"; i.spellcheck = false; l.append(el("span"), i); return l; };
   const fillIn = (label, name, word, value) => { label.lastChild.name = name; say(label.firstChild, word); if (anew || !label.lastChild.dataset.made) { label.lastChild.value = value; label.lastChild.dataset.made = "1"; } };
   sync(part(node, "settings"), data.settings, field, (label, [name, word, value]) => { fillIn(label, name, word, value); label.lastChild.inputMode = "numeric"; });
