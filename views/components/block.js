@@ -1,6 +1,6 @@
 const readers = new WeakMap(); // root -> where the pointer or the keyboard reads in K and V
 const UNKNOWN = "·";
-const HEAT_PX = 160, MOST_ROW_PX = 14, LABEL_PX = 10; // height of a picture and of its rows; what a token's name takes
+const HEAT_PX = 144, MOST_ROW_PX = 13, LABEL_PX = 9; // height of a picture and of its rows; what a token's name takes
 
 function present({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
@@ -111,13 +111,15 @@ function show(node, picture, data, readout) {
   canvas.getContext("2d").putImageData(image, 0, 0);
   canvas.tabIndex = 0; attr(canvas, "role", "application"); attr(canvas, "aria-label", `${picture.name}, ${kv.hint} ${kv.keys}`);
   const token = (slot) => { const drawn = data.tokens[slot]?.[0] ?? ""; return typeof drawn === "string" ? drawn : drawn.map(([text]) => text).join(""); };
+  // The tokens beside K stand for V as well.
+  const mark = (slot) => node.parentNode.querySelectorAll(".slots").forEach((each) => [...each.children].forEach((s, i) => attr(s, "data-read", i === slot)));
   const read = (column, slot) => {
     const value = values[slot * columns + column];
     say(readout, fill(kv.hover, { name: picture.name, slot, token: token(slot), column, value: Number.isFinite(value) ? short(value) : kv.not_written }));
-    [...slots.children].forEach((s, i) => attr(s, "data-read", i === slot));
+    mark(slot);
   };
   canvas.onpointermove = (e) => { const box = canvas.getBoundingClientRect(); read(Math.min(columns - 1, Math.max(0, Math.floor((e.clientX - box.left) / box.width * columns))), Math.min(rows - 1, Math.max(0, Math.floor((e.clientY - box.top) / box.height * rows)))); };
-  canvas.onpointerleave = () => { say(readout, ""); [...slots.children].forEach((s) => s.removeAttribute("data-read")); };
+  canvas.onpointerleave = () => { say(readout, ""); mark(-1); };
   canvas.onkeydown = (e) => {
     const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[e.key]; if (!by || e.shiftKey) return;
     const [column, slot] = readers.get(canvas) ?? [-by[0], -by[1]], next = [Math.max(0, Math.min(columns - 1, column + by[0])), Math.max(0, Math.min(rows - 1, slot + by[1]))];
