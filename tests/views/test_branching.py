@@ -79,7 +79,7 @@ def test_a_move_draws_the_open_panel_anew_only_if_its_offer_changes(app):
     assert moves(ends + 1), "now the moment lies inside the step"
     assert not moves(ends + 2)
     for chosen.panel in ("prompts", ""):  # the form goes with the time, without the page
-        assert not (moves(ends) or moves(ends + 2))
+        assert [moves(ends), moves(ends + 2)] == [False, False]
 
 
 def test_every_setting_says_what_it_does_and_what_vllm_calls_it(app):
