@@ -21,4 +21,5 @@ def test_all_scripts_are_known_before_the_first_of_them_runs(page, base_url):
     urls = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
     scripts = {url.rsplit("/", 1)[1] for url in urls if url.endswith(".js")}
     first = page.request.get(f"{base_url}/playground").text()
-    assert len(scripts) > 10 and [name for name in scripts if name not in first] == []
+    assert len(scripts) > 10
+    assert [name for name in scripts if name not in first] == []
