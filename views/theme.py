@@ -83,7 +83,7 @@ PAGE_STYLE = """<style>
 /* What a changed setting restarts stands beside the button that does it; on a phone it stays in sight above the time. */
 .st-key-settings_foot { border-top: 1px solid color-mix(in srgb, currentColor 22%, transparent); padding-top: 0.5rem; background: light-dark(#FBFAF7, #15181C); }
 [data-testid="stMainBlockContainer"] .st-key-settings_more { gap: 0.1rem; }
-@media (max-width: 640px) { [data-testid="stLayoutWrapper"]:has(> .st-key-settings_foot) { position: sticky; bottom: 9rem; z-index: 5; } .st-key-settings_foot { padding-bottom: 0.4rem; } }
+@media (max-width: 640px) { [data-testid="stLayoutWrapper"]:has(> .st-key-settings_foot) { position: sticky; bottom: 9rem; z-index: 5; } .st-key-settings_foot { padding-bottom: 1.1rem; } }
 /* The stage: story | requests | pool, and the numbers below the story. A phone has them one below the other, in this order. */
 @media (min-width: 641px) {
   .st-key-stage {

@@ -38,7 +38,9 @@ def settings(run: Run) -> None:
     with st.container(key="settings_more"):
         st.caption(consequence(run, branch))
         if run.live is not None and run.trace.num_steps:
-            st.caption(_clears(run, text))
+            with st.container(horizontal=True, vertical_alignment="center"):
+                _clear(text)
+                st.caption(_clears(run, text), width="stretch")
 
 
 def _actions(run: Run, branch: Branch, problems: Mapping[str, str], text: Text) -> None:
@@ -55,8 +57,6 @@ def _actions(run: Run, branch: Branch, problems: Mapping[str, str], text: Text) 
             is_off = bool(problems) or (run.live is None and not changed)
             is_off = is_off or why_refused(run, branch) is not None
             branch_button(run, branch, is_off=is_off)
-        if run.live is not None and run.trace.num_steps:
-            _clear(text)
 
 
 def _apply() -> None:
