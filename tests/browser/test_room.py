@@ -14,6 +14,7 @@ CUT = """() => {
   return parts.filter((name) => document.querySelector(`.st-key-${name}`).getBoundingClientRect().bottom > dock);
 }"""
 DOCK = "[data-testid=stBottomBlockContainer]"
+BAR_OF_RUNS_PX = 29
 SETTLED_MS = 800  # parts that come and go have done so
 SCROLLS = "(node) => node.scrollHeight > node.clientHeight"
 
@@ -33,6 +34,23 @@ def test_four_requests_and_64_blocks_stand_on_the_screen_without_scrolling(page,
     assert not page.get_by_test_id("stMain").evaluate(SCROLLS)
     assert not page.locator(".cards").evaluate(SCROLLS)
     assert page.evaluate(CUT) == []
+    page.set_viewport_size({"width": 1440, "height": 900 - BAR_OF_RUNS_PX})
+    page.wait_for_timeout(SETTLED_MS)
+    assert not page.locator(".cards").evaluate(SCROLLS)
+
+
+@pytest.mark.parametrize("height", [900, 720])
+def test_the_block_that_a_link_selects_is_in_sight_in_the_card_of_its_request(
+    page, base_url, height
+):
+    page.set_viewport_size({"width": 1440, "height": height})
+    open_at(page, f"{base_url}/playground?step=6&sub=4&block=2&lens=block", 6, 4)
+    block = page.locator(".cards .group[data-block='2']")
+    expect(block).to_have_attribute("data-lit", "own")
+    page.wait_for_timeout(SETTLED_MS)
+    cards, own = page.locator(".cards").bounding_box(), block.bounding_box()
+    assert cards["y"] <= own["y"]
+    assert own["y"] + own["height"] <= cards["y"] + cards["height"]
 
 
 @pytest.mark.model

@@ -1,6 +1,6 @@
 // What a lens shows at once gets that much of the stage, if it needs it (base.js, claim); the requests fold closer for it,
 // down to the second (requests.css).
-const ROOM = { block: ["470px", "118px"], why: ["430px", "118px"] };
+const ROOM = { block: ["490px", "118px"], why: ["430px", "118px"] };
 function present({ data, parentElement, setTriggerValue }) {
   ["--pw-lens", "--pw-cards"].forEach((name, i) => { const px = ROOM[data.open]?.[i]; if (px) document.documentElement.style.setProperty(name, px); else document.documentElement.style.removeProperty(name); });
   const root = parentElement.querySelector(".root");
