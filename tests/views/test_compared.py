@@ -99,9 +99,12 @@ def test_of_several_the_one_about_the_request_that_is_selected_comes_first():
     assert said["more"] == "and 2 more differences"
 
 
-def test_a_run_that_ended_before_is_said_to():
-    said = over_the_stage("pressure", "left", 14)
-    assert said["say"].startswith("The right run is over since step 11. ")
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_run_that_ended_before_the_other_is_said_to(side):
+    said = over_the_stage("pressure", side, 14)["say"]
+    assert said.startswith("The right run is over since step 11. ")
+    assert "is over" not in over_the_stage("pressure", side, 16)["say"]
+    assert "is over" not in over_the_stage("pressure", side, 11)["say"]
 
 
 def test_a_side_that_has_not_run_can_not_be_looked_at():

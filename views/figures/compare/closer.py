@@ -112,9 +112,13 @@ def _value(name: str, typed: str | None, text: Text) -> str:
 
 
 def _said(halves: Sequence[Half], side: str, step: int, text: Text) -> str:
-    other = halves[SIDES.index(OTHER[side])]
-    if other.trace is None:
+    if halves[SIDES.index(OTHER[side])].trace is None:
         return text(NONE[OTHER[side]])
-    num_steps = num_finished_steps(other.trace)
-    over = text(OVER[OTHER[side]], step=num_steps - 1) if step >= num_steps else ""
-    return text.told((over, sentence_at(halves, step, text)))
+    steps = {
+        name: num_finished_steps(half.trace)
+        for name, half in zip(SIDES, halves, strict=True)
+        if half.trace is not None
+    }
+    over = [name for name in SIDES if step >= steps[name]]
+    told = [text(OVER[name], step=steps[name] - 1) for name in over] if len(over) == 1 else []
+    return text.told((*told, sentence_at(halves, step, text)))
