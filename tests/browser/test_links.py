@@ -14,6 +14,11 @@ def slider(page: Page):
     return page.get_by_role("slider", name="Place in the run")
 
 
+def rests_at(page: Page, sub_step: int) -> None:
+    """Wait until the page counts the time for which it stands there, in step 3."""
+    page.wait_for_function(f"history.state?.moment?.[2] === {sub_step}")
+
+
 def test_three_presses_on_the_slider_are_three_places_and_the_link_follows(page, base_url):
     open_at(page, f"{base_url}?step=3&sub=2", 3, 2)
     slider(page).focus()
@@ -51,9 +56,11 @@ def test_a_reload_comes_back_to_the_moment_the_selection_and_the_lens(page, base
 def test_back_comes_to_where_one_rested_and_forward_to_where_one_was(page, base_url):
     open_at(page, f"{base_url}?step=3&sub=2", 3, 2)
     for sub_step in (3, 4, 5):
+        rests_at(page, sub_step - 1)
         page.wait_for_timeout(1_300)  # longer than what counts as a rest
         page.keyboard.press("ArrowRight")
         where(page, 3, sub_step)
+    rests_at(page, 5)
     page.go_back()
     where(page, 3, 4)
     page.wait_for_url(re.compile("step=3&sub=4"))
@@ -65,10 +72,11 @@ def test_back_comes_to_where_one_rested_and_forward_to_where_one_was(page, base_
 
 def test_back_comes_to_the_moment_of_the_link_itself(page, base_url):
     open_at(page, f"{base_url}/playground?example=doc_example&step=3&sub=2", 3, 2)
+    rests_at(page, 2)
     page.wait_for_timeout(1_300)
     page.keyboard.press("ArrowRight")
     where(page, 3, 3)
-    page.wait_for_url(re.compile("step=3&sub=3"))
+    rests_at(page, 3)
     page.go_back()
     where(page, 3, 2)
 
