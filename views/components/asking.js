@@ -35,9 +35,20 @@ function post(act) {
   asking.posts.push(act);
   if (asking.isPosting) return;
   asking.isPosting = true;
-  const next = () => { const one = asking.posts.shift(); if (one) { one(); setTimeout(next); } else asking.isPosting = false; };
+  const next = () => {
+    if (isLeaving()) { setTimeout(next, LEAVING_MS); return; }
+    const one = asking.posts.shift(); if (one) { one(); setTimeout(next); } else asking.isPosting = false;
+  };
   next();
 }
+// Whoever goes to another page asks the one that is left for nothing more: Streamlit would take the answer of its fragment
+// for a page, and clear away the new one. What waits is asked where the new page stays away.
+const LEAVING_MS = 50, LEFT_AFTER_MS = 5000, leaving = kept("leaving", () => ({ from: "", until: 0 }));
+const isLeaving = () => location.pathname === leaving.from && performance.now() < leaving.until;
+addEventListener("click", (e) => {
+  const link = e.composedPath().find((node) => node.tagName === "A"), isPlain = e.button === 0 && !(e.metaKey || e.ctrlKey || e.shiftKey || e.altKey);
+  if (isPlain && link?.origin === location.origin && link.protocol === location.protocol && link.pathname !== location.pathname && !link.target && !link.hasAttribute("download")) Object.assign(leaving, { from: location.pathname, until: performance.now() + LEFT_AFTER_MS });
+}, { capture: true, signal: renewed("leaving") });
 function lookAfter() {
   clearTimeout(asking.timer); asking.timer = 0;
   if (!asking.open.length) return;
