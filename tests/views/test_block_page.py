@@ -62,7 +62,7 @@ def test_a_block_tells_its_content_hash_parent_holders_and_whether_it_is_valid()
     assert facts["held by"] == [{"request": "request0"}, {"request": "request1"}]
     assert facts["last taken by"] == [{"request": "request0"}, "for its logical block 1"]
     _, where, parent = facts["parent"]
-    assert (where, parent) == ("in block", {"block": 1, "state": "shared"})
+    assert (where, parent) == ("in block", {"block": 1, "state": "shared", "ref": 2})
     assert facts["K and V"] == ["valid, all 4 slots written"]
     (digits,) = facts["hash"]
     assert digits["text"] == digits["hash"]

@@ -40,8 +40,9 @@ function fact(node, item, words) {
   const button = node.firstChild;
   for (const name of ["block", "request", "hash"]) attr(button, `data-${name}`, name === kind ? item[name] : null);
   attr(button, "data-select", kind); attr(button, "data-state", item.state);
-  const text = String(item.text ?? item[kind]), { end } = item;
-  if (!end) say(button, text);
+  const text = String(item.text ?? item[kind]), { end, ref } = item;
+  if (ref) { if (button.textContent !== `${text}×${ref}`) button.replaceChildren(text, el("sup", "", `×${ref}`)); }
+  else if (!end) say(button, text);
   else if (button.textContent !== text || !button.firstElementChild) button.replaceChildren(text.slice(0, -end.length), el("b", "end", end));
   attr(button, "title", kind === "hash" ? fill(words.hash_end, { hash: item.hash, end: item.hash.slice(-6) }) : null);
 }

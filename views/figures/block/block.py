@@ -9,7 +9,14 @@ from engine.trace.trace import Trace
 from views.figures.block.absent import absent
 from views.figures.block.life import life
 from views.figures.cache.tokens import Piece, drawn_runs, pieces_between, request_pieces
-from views.figures.moment import Moment, block_state, known_bytes, moment_at, short_hash
+from views.figures.moment import (
+    Moment,
+    block_state,
+    known_bytes,
+    moment_at,
+    num_sharing,
+    short_hash,
+)
 from views.figures.selection import NOTHING, Selection
 from views.text import Text
 
@@ -139,7 +146,10 @@ def _named(things: list[dict[str, Any]], text: Text) -> list[Any]:
 
 
 def _blocks(state: State, block_ids: Iterable[int]) -> list[dict[str, Any]]:
-    return [{"block": id_, "state": block_state(state, id_)} for id_ in block_ids]
+    return [
+        {"block": id_, "state": block_state(state, id_), "ref": num_sharing(state, id_)}
+        for id_ in block_ids
+    ]
 
 
 def _parent(state: State, entry: BlockState, text: Text) -> list[Any]:
