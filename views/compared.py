@@ -127,27 +127,36 @@ def _look_closer(chosen: Choices, begun: Run | None, sent: Any) -> bool:
         return False
     at = given.get("at")
     step = at if isinstance(at, int) and at >= 0 else closer.at
+    cursor = _cursor(given)  # Forward in the browser, to a moment of a side
     if closer.side and isinstance(begun, ComparedRun):
         step = begun.step_at(chosen.cursor, closer.at or 0)
     else:
         chosen.selection = Selection.from_browser(given.get("selected"))
-    chosen.closer = Closer(str(side), step, closer.number + 1)
+    chosen.closer = Closer(str(side), step, closer.number + 1, cursor)
     chosen.notices.clear()
     return True
 
 
 def _revisit(chosen: Choices, begun: Run | None, moment: Any) -> bool:
-    """Back or Forward in the browser led to a moment of the other side."""
+    """Back or Forward in the browser led to a moment of the other side, or to both."""
     if not isinstance(begun, ComparedRun):
         return beating.ACTIONS["revisited"](chosen, begun, moment)
     given = moment if isinstance(moment, dict) else {}
-    names, step, sub_step = given.get("names"), given.get("step"), given.get("sub")
-    side = names.get("side") if isinstance(names, dict) else None
-    if side not in SIDES or not isinstance(step, int) or not isinstance(sub_step, int):
+    names, cursor = given.get("names"), _cursor(given)
+    if not isinstance(names, dict) or cursor is None:
         return False
-    number = chosen.closer.number + 1
-    chosen.closer = Closer(side, max(0, step), number, Cursor(step, sub_step))
+    side = names.get("side", BOTH)
+    if side not in SIDES and not (side == BOTH and "at" in names):
+        return False
+    chosen.closer = Closer(side, cursor.step, chosen.closer.number + 1, cursor if side else None)
     return True
+
+
+def _cursor(given: Mapping[str, Any]) -> Cursor | None:
+    step, sub_step = given.get("step"), given.get("sub")
+    if not isinstance(step, int) or not isinstance(sub_step, int):
+        return None
+    return Cursor(max(0, step), max(0, sub_step))
 
 
 SIDE_ACTIONS: dict[str, actions.Action] = {"closer": _look_closer, "revisited": _revisit}

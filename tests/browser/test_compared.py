@@ -42,3 +42,27 @@ def test_a_side_is_walked_in_sub_steps_by_keys_alone_and_its_step_is_where_both_
     expect(half(page, ".pools", "left").locator("[data-lit=own]")).to_have_text("6")
     page.keyboard.press("Escape")
     expect(page.locator("[data-lit]")).to_have_count(0)
+
+
+def test_the_browser_s_back_button_leads_from_a_side_to_both_and_only_then_out_of_the_page(
+    page, base_url
+):
+    opened(page, base_url)
+    stands, radio = page.locator(".stands .where"), page.get_by_role("radio")
+    radio.and_(page.get_by_text("right", exact=True)).click()
+    expect(page).to_have_url(re.compile("(?=.*side=right)(?=.*step=3)(?=.*sub=8)"))
+    page.go_back()
+    expect(where(page)).to_have_text("step 3 of 7")
+    expect(page).to_have_url(re.compile("/compare.*at=3"))
+    page.keyboard.press("ArrowRight")
+    expect(page).to_have_url(re.compile("at=4"))
+    page.go_forward()
+    expect(stands).to_contain_text("step 3, sub-step 8 of 11")
+    radio.and_(page.get_by_text("both sides", exact=True)).click()
+    expect(page).to_have_url(re.compile("/compare.*at=3"))
+    page.go_back()
+    expect(stands).to_contain_text("step 3, sub-step 8 of 11")
+    page.go_back()
+    expect(where(page)).to_have_text("step 4 of 7")
+    page.go_back()
+    expect(page).not_to_have_url(re.compile("/compare"))

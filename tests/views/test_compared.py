@@ -211,6 +211,22 @@ def test_back_in_the_browser_leads_to_the_other_side_s_moment(page):
     assert stands_at(page) == ("left", 3, 5)
 
 
+def test_back_in_the_browser_leads_to_where_both_stood(page):
+    opened(page, side="right", step="4", request="request1")
+    ask(page, "revisited", {"names": {"at": 3}, "step": 3, "sub": 0})
+    assert payload(page, "transport") is None
+    back = payload(page, "compare")["returned"]
+    assert (back["at"], back["selected"]) == (3, {"request": "request1"})
+
+
+def test_forward_in_the_browser_leads_to_the_moment_of_the_side(page):
+    opened(page)
+    ask(page, "closer", {"side": "right", "at": 3, "selected": {}, "step": 4, "sub": 2})
+    assert stands_at(page) == ("right", 4, 2)
+    ask(page, "closer", {"side": ""})
+    assert payload(page, "compare")["returned"]["at"] == 4
+
+
 def test_a_side_of_the_playground_s_run_goes_onto_the_stage_and_leaves_that_run_as_it_is(app):
     app.query_params["example"] = "own"
     load(app.run())

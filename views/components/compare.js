@@ -7,7 +7,7 @@ const OWN_SPACE = "button, a[href], summary, [role=button]";
 
 function present({ data, parentElement, setStateValue, setTriggerValue }) {
   const root = parentElement.querySelector(".root"), memory = memoryOf(), isNew = memory.root !== root;
-  if (isNew) { halt(memory); memory.root = root; memory.fresh = true; }
+  if (isNew) { halt(memory); memory.root = root; memory.fresh = true; endWait(kept("time", () => null)); }
   Object.assign(memory, { data, send: (what) => setStateValue("compared", what), runs: data.sides.map((side) => side.run && unfolded(side.run)), places: [], last: Math.max(0, data.places.length - 1) });
   data.places.forEach((place) => memory.places.push(place ?? memory.places[memory.places.length - 1] ?? { blocks: [], tables: {}, facts: {}, say: "" }));
   if (memory.workload !== data.workload) { memory.selected = {}; memory.at = memory.workload === undefined ? data.at : null; memory.workload = data.workload; halt(memory); }
@@ -17,11 +17,12 @@ function present({ data, parentElement, setStateValue, setTriggerValue }) {
     if (data.returned.at !== null) memory.at = clamped(data.returned.at, memory.last);
     Object.assign(memory, { returned: data.returned.number, selected: data.returned.selected });
   }
-  memory.look = (side) => { halt(memory); setTriggerValue("closer", { side, at: memory.at, selected: memory.selected }); };
+  memory.look = (side, moment) => { halt(memory); clearTimeout(memory.writing); clearTimeout(memory.again); setTriggerValue("closer", { side, at: memory.at, selected: memory.selected, ...moment }); };
   top(memory); form(memory); comparedTotals(memory, SIDES); shape(memory); reasons(memory); time(memory); show(memory);
   memory.fresh = false;
-  return () => { if (memory.root === root) { halt(memory); renewed("compare-keys"); } };
+  return () => { if (memory.root === root) { halt(memory); renewed("compare-keys"); renewed("compare-back"); } };
 }
+const endWait = (player) => { if (player) player.gone = -Infinity; }; // a side that was on the stage hears no key any more
 const within = (ranges, i) => ranges.some((start, n) => n % 2 === 0 && start <= i && i < ranges[n + 1]);
 const clamped = (at, last) => Math.max(0, Math.min(last, at));
 
@@ -127,7 +128,7 @@ const makeRow = (cls) => { const row = el("div", `row ${cls}`); row.append(...SI
 function shape(memory) {
   const { root, data } = memory, { words } = data, stage = part(part(part(root, "main"), "right"), "stage");
   stage.hidden = data.is_empty;
-  sideSwitch(part(stage, "look-at"), data.closer, memory.look);
+  sideSwitch(part(stage, "look-at"), data.closer, (side) => { link_(memory); memory.look(side); });
   attr(part(stage, "say", "p"), "role", "status");
   if (!stage.querySelector(".heads")) stage.append(makeRow("heads"), makeRow("pools"));
   const [heads, pools] = [stage.querySelector(".heads"), stage.querySelector(".pools")];
@@ -247,6 +248,7 @@ function time(memory) {
   play.onclick = (e) => { toggle(memory); released(e); }; say(play, memory.playing ? words.pause : words.play);
   attr(slider, "aria-label", words.slider); attr(slider, "max", String(last)); slider.oninput = () => go(Number(slider.value));
   window.addEventListener("keydown", (e) => press(memory, e), { signal: renewed("compare-keys") });
+  window.addEventListener("popstate", (e) => { if (revisit(memory, e.state?.moment)) e.stopImmediatePropagation(); }, { signal: renewed("compare-back"), capture: true }); // before Streamlit
 }
 function press(memory, e) {
   const target = e.composedPath()[0];
@@ -269,14 +271,27 @@ function halt(memory) {
 }
 function move(memory, at) { memory.at = clamped(at, memory.last); show(memory); }
 
-// The link: written when nothing has moved for a moment, because browsers allow few changes a second.
+// The link: written when nothing has moved for a moment, because browsers allow few changes a second. Whoever was at a side
+// comes back to it with the Back button, and from a side to both: each has an entry of its own, the last moment of it.
+const REWRITTEN_MS = 700; // Streamlit puts the address of its last whole run back, also behind our own
 function address(memory) {
-  clearTimeout(memory.writing);
-  memory.writing = setTimeout(() => {
-    if (!memory.root?.isConnected) return;
-    const url = new URL(location.href), wanted = { ...memory.data.address, ...(memory.data.is_empty ? {} : { at: memory.at }), ...memory.selected };
-    const names = ["workload", "example", "run", "letters", "at", "side", "step", "sub", "block", "hash", "request", "token", "lens", ...SIDES.flatMap((side) => memory.data.fields.map((field) => `${side}_${field.name}`))];
-    for (const name of names) if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
-    if (url.href !== location.href) history.replaceState(history.state, "", url);
-  }, 250);
+  clearTimeout(memory.writing); clearTimeout(memory.again);
+  const write = () => { if (memory.root?.isConnected) link_(memory); };
+  memory.writing = setTimeout(write, 250); memory.again = setTimeout(write, REWRITTEN_MS);
+}
+function link_(memory) {
+  const url = new URL(location.href), wanted = { ...memory.data.address, ...(memory.data.is_empty ? {} : { at: memory.at }), ...memory.selected };
+  const names = ["workload", "example", "run", "letters", "at", "side", "step", "sub", "block", "hash", "request", "token", "lens", ...SIDES.flatMap((side) => memory.data.fields.map((field) => `${side}_${field.name}`))];
+  const isFromSide = SIDES.includes(url.searchParams.get("side")) && history.state?.moment?.[0].side !== undefined;
+  for (const name of names) if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
+  memory.page = url.pathname;
+  if (url.href === location.href && history.state?.moment) return;
+  history[isFromSide ? "pushState" : "replaceState"]({ ...history.state, moment: [{ at: memory.at }, memory.at, 0] }, "", url);
+}
+// Back and Forward of the browser, to a side or to where both stood.
+function revisit(memory, moment) {
+  if (!moment || !memory.root?.isConnected || location.pathname !== memory.page) return false;
+  const [{ side }, step, sub] = moment;
+  if (SIDES.includes(side)) memory.look(side, { step, sub }); else { halt(memory); move(memory, step); }
+  return true;
 }

@@ -115,7 +115,7 @@ function enlarge(player) {
 
 function mount(player, root) {
   document.removeEventListener("keydown", player.onkey); window.removeEventListener("popstate", player.onpop, true);
-  player.root = root;
+  player.root = root; player.awaited = undefined;
   const buttons = el("div", "buttons");
   for (const name of ["first", "step_back", "back", "play", "forward", "step_forward", "last", "ask"]) {
     const b = el("button", name === "play" ? "round" : name); b.type = "button"; b.dataset.name = name;
@@ -143,7 +143,7 @@ function mount(player, root) {
   if (new URL(location.href).searchParams.get("type") === "large") attr(document.documentElement, "data-large", "true");
   player.onkey = (event) => press(player, event, help);
   document.addEventListener("keydown", player.onkey);
-  player.onpop = (event) => { if (revisit(player, event.state?.moment)) event.stopImmediatePropagation(); };
+  player.onpop = (event) => { if (location.pathname === player.page && revisit(player, event.state?.moment)) event.stopImmediatePropagation(); };
   window.addEventListener("popstate", player.onpop, true); // before Streamlit, for which every entry is another page
 }
 
@@ -229,18 +229,20 @@ const REWRITTEN_MS = 700; // Streamlit puts the address of its last whole run ba
 const SOURCES = ["example", "run", "lesson", "chunk", "done", "file", "level", "seed", "puzzle", "arranged", "workload", "letters", "side", "at"];
 const names = (address) => Object.fromEntries(SOURCES.filter((name) => address[name] !== undefined).map((name) => [name, address[name]]));
 function address(player, wanted) {
-  if (player.underWay !== null) return; // not there yet
+  if (player.underWay !== null || (player.awaited !== undefined && player.awaited !== (wanted.side ?? null))) return; // not there yet
   const url = new URL(location.href), carried = player.carried; player.carried = player.data.on_the_way; // by "run until": nobody chose where
   for (const name of new Set([...SOURCES, "step", "sub", "block", "hash", "request", "token", "lens", ...Object.keys(wanted)])) {
     if (wanted[name] === undefined) url.searchParams.delete(name); else url.searchParams.set(name, wanted[name]);
   }
   if (document.documentElement.hasAttribute("data-large")) url.searchParams.set("type", "large"); else url.searchParams.delete("type");
+  player.awaited = undefined; player.page = url.pathname;
   if (url.href === location.href && history.state?.moment) return; // an entry of a link says what it is for as well
   const now = performance.now(); player.since ??= now;
   const moved = ["step", "sub"].some((name) => url.searchParams.get(name) !== new URL(location.href).searchParams.get(name));
+  const crossed = history.state?.moment && url.searchParams.get("side") !== new URL(location.href).searchParams.get("side"); // another side of a comparison, or one where both were
   const rested = moved && history.state?.moment && !player.playing && !carried && !player.returning && (player.left ?? now) - player.since > REST_MS; // a slow answer is no rest
   const state = { ...history.state, moment: wanted.step === undefined ? null : [names(wanted), wanted.step, wanted.sub] };
-  history[rested ? "pushState" : "replaceState"](state, "", url);
+  history[rested || crossed ? "pushState" : "replaceState"](state, "", url);
   if (moved) { player.since = now; player.left = null; }
   player.returning = false;
 }
@@ -249,7 +251,7 @@ function revisit(player, moment) {
   const { ends, address: here } = player.data ?? {}, [from, step, sub] = moment ?? [];
   if (!moment || !here || !player.root) return false;
   stop(player); player.returning = true;
-  if (JSON.stringify(from) !== JSON.stringify(names(here))) { player.revisit({ names: from, step, sub }); return true; }
+  if (JSON.stringify(from) !== JSON.stringify(names(here))) { player.awaited = from.side ?? null; player.revisit({ names: from, step, sub }); return true; }
   if (step > ends.length) return false;
   return go(player, { position: (step ? ends[step - 1] : 0) + sub });
 }
