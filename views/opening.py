@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from engine.config import EngineConfig
-from engine.errors import ConfigError, SourceError
+from engine.errors import ConfigError, Sentence, SourceError
 from engine.sources.mooncake import (
     BLOCK_SIZE,
     BLOCK_TOKENS,
@@ -21,11 +21,13 @@ from engine.sources.mooncake import (
 from engine.sources.recorded import open_recorded
 from engine.trace.codec import encode_trace
 from engine.trace.header import TraceHeader
+from engine.trace.packed import unpack
 from engine.trace.perfetto import encode_perfetto
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun
 from views.branching import scripted_run
 from views.examples import DOC_EXAMPLE, EXAMPLES
+from views.figures.opened import in_units
 from views.limits import server_limits
 from views.runs import Run
 from views.text import Text
@@ -80,6 +82,34 @@ class OpenedRun(Run):
 
 def open_upload(upload: Upload, text: Text) -> OpenedRun:
     """SourceError, one sentence, where nothing of the file can be looked at."""
+    if not upload.is_cut:
+        return _opened(upload, text)
+    beginning, cut = _beginning(upload, text)
+    try:
+        run = _opened(upload._replace(content=beginning), text)
+    except SourceError as error:
+        raise SourceError(text.told((cut, text.sentence(text.error(error))))) from error
+    problem = text.sentence(text.said(run.problem)) if run.problem else ""
+    run.problem = text.told((*filter(None, (cut, problem)),))
+    return run
+
+
+def _beginning(upload: Upload, text: Text) -> tuple[bytes, str]:
+    """What arrived of a file, unfolded, and which limit kept its rest away.
+
+    The page packs what is plain, so that gzip data that ends is its own doing and not the file's.
+    """
+    limits = server_limits()
+    unfolded, damage = unpack(upload.content, limits.max_trace_bytes)
+    ends = isinstance(damage, Sentence) and damage.code == "trace.gzip_ends"
+    key, most = "inspect.cut_unfolded", limits.max_trace_bytes
+    if ends or len(unfolded) < limits.max_trace_bytes:
+        key, most = "inspect.cut", limits.max_upload_bytes
+    content = unfolded if ends else upload.content
+    return content, text(key, size=upload.num_bytes, most=in_units(most))
+
+
+def _opened(upload: Upload, text: Text) -> OpenedRun:
     if is_mooncake(upload.content):
         return _replayed(upload, text)
     opened = open_recorded(upload.content, max_bytes=server_limits().max_trace_bytes)
@@ -91,10 +121,7 @@ def open_upload(upload: Upload, text: Text) -> OpenedRun:
         raise SourceError(
             text("inspect.too_many_blocks", n=config.num_blocks, most=MAX_DRAWN_BLOCKS)
         )
-    problem = opened.problem
-    if upload.is_cut:
-        problem = text("inspect.cut", size=upload.num_bytes, problem=text.said(problem or ""))
-    return OpenedRun(trace, config, name=upload.name, problem=problem)
+    return OpenedRun(trace, config, name=upload.name, problem=opened.problem)
 
 
 def open_example() -> OpenedRun:

@@ -9,7 +9,7 @@ from tests.views.page import payload
 from tests.views.runs import golden_trace
 from tests.views.uploads import TEXT, doc_file, sent
 from views import opening
-from views.figures.opened import MAX_QUOTED_PROBLEM, File, Limits, opened, shortened
+from views.figures.opened import MAX_QUOTED_PROBLEM, File, Limits, in_units, opened, shortened
 from views.opening import EXAMPLE_NAME
 from views.text import Text
 
@@ -40,6 +40,24 @@ def test_nothing_is_open_at_first():
     payload = opened(None, None, Limits(16 << 20, 48 << 20), TEXT)
     assert payload["file"] is None
     assert "up to 16 MiB as it travels and 48 MiB unpacked" in payload["drop"]
+
+
+@pytest.mark.parametrize(
+    ("num_bytes", "said"),
+    [
+        (1, "1 B"),
+        (1023, "1,023 B"),
+        (2 << 10, "2 KiB"),
+        (3 << 19, "1.5 MiB"),
+        (1_000_000, "976.56 KiB"),
+        ((1 << 20) - 1, "1,023.99 KiB"),
+        (10 << 20, "10 MiB"),
+    ],
+)
+def test_a_limit_is_said_in_a_unit_of_its_size_and_never_rounded_up(num_bytes, said):
+    assert in_units(num_bytes) == said
+    payload = opened(None, None, Limits(num_bytes, 48 << 20), TEXT)
+    assert f"up to {said} as it travels and 48 MiB unpacked" in payload["drop"]
 
 
 def test_a_name_is_shown_letter_by_letter():

@@ -129,11 +129,48 @@ def test_settings_that_a_file_leaves_out_have_vllm_s_defaults():
     assert run.trace.num_events == golden_trace("doc_example").num_events
 
 
-def test_a_file_too_long_to_be_sent_says_how_long_it_is():
-    content = doc_file()[:2_000]
-    run = open_upload(Upload("run.jsonl", 10**9, content, is_cut=True), TEXT)
-    assert "The file has 1,000,000,000 bytes" in run.problem
-    assert "can be opened" in run.problem
+def cut(content, num_bytes):
+    return open_upload(Upload("run.jsonl", num_bytes, content, is_cut=True), TEXT)
+
+
+def allow(monkeypatch, **limits):
+    monkeypatch.setattr(opening, "server_limits", lambda: Limits(**limits))
+
+
+def test_a_file_too_long_to_be_sent_says_how_long_it_is_and_what_the_server_takes(monkeypatch):
+    allow(monkeypatch, max_upload_bytes=2 << 10)
+    run = cut(doc_file()[:2_000], 298_124)
+    assert run.problem.startswith(
+        "The file has 298,124 bytes, and this server takes 2 KiB of one as it travels, packed with "
+        "gzip (its PAGEWALK_MAX_UPLOAD_BYTES), so only the beginning was read. Line "
+    )
+
+
+def test_what_the_page_packed_and_cut_is_no_damaged_gzip(monkeypatch):
+    allow(monkeypatch, max_upload_bytes=2 << 10)
+    content = doc_file(compress=True)
+    run = cut(content[:1_500], 298_124)
+    assert run.trace.num_events > 20
+    _, found = run.problem.split("so only the beginning was read. ")
+    assert "gzip" not in found
+    assert found.startswith("Line ")
+
+
+def test_a_file_of_which_not_even_the_beginning_arrived_names_the_limit(monkeypatch):
+    allow(monkeypatch, max_upload_bytes=100)
+    with pytest.raises(SourceError) as refused:
+        cut(doc_file(compress=True)[:100], 298_124)
+    said = str(refused.value)
+    assert "this server takes 100 B of one as it travels" in said
+    assert "Nothing of this file can be opened" in said
+
+
+def test_a_file_that_unfolds_to_too_much_names_that_limit(monkeypatch):
+    allow(monkeypatch, max_trace_bytes=1536)
+    run = cut(gzip.compress(doc_file()[:1536]), 298_124)
+    assert (
+        "this server reads 1.5 KiB of one, unpacked (its PAGEWALK_MAX_TRACE_BYTES)" in run.problem
+    )
 
 
 # What the browser sends -------------------------------------------------------------------------

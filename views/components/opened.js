@@ -55,7 +55,7 @@ async function read(state, file) {
     const { most, most_unfolded } = state.data.limits, start = new Uint8Array(await file.slice(0, 2).arrayBuffer());
     const isGzip = start[0] === 0x1f && start[1] === 0x8b, limit = isGzip ? most : most_unfolded;
     let part = file.slice(0, limit);
-    if (!isGzip && part.size > SMALL) part = await packed(part);
+    if (!isGzip && part.size > Math.min(SMALL, most)) part = await packed(part);
     const fits = part.size <= most;
     if (!fits) part = part.slice(0, most);
     state.send("uploaded", { name: file.name, num_bytes: file.size, is_cut: file.size > limit || !fits, content: await base64(part) });

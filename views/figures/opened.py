@@ -8,6 +8,7 @@ from views.text import Text, quoted, visible
 
 MAX_NAME = 80  # characters of a file's name
 MAX_QUOTED_PROBLEM = 400
+UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 class File(NamedTuple):
@@ -29,7 +30,9 @@ def opened(trace: Trace | None, file: File | None, limits: Limits, text: Text) -
     """`trace` and `file` are None while nothing is open."""
     payload: dict[str, Any] = {
         "open": text("inspect.open" if file is None else "inspect.open_another"),
-        "drop": text("inspect.drop", most=limits.most >> 20, unfolded=limits.most_unfolded >> 20),
+        "drop": text(
+            "inspect.drop", most=in_units(limits.most), unfolded=in_units(limits.most_unfolded)
+        ),
         "example": text("inspect.example"),
         "invitation": text("inspect.invitation"),
         "reading": text("inspect.reading"),
@@ -46,6 +49,13 @@ def opened(trace: Trace | None, file: File | None, limits: Limits, text: Text) -
             "remark": file.remark,
         }
     return payload
+
+
+def in_units(num_bytes: int) -> str:
+    """`2 KiB`, `1.5 MiB`: of a limit, so never rounded up."""
+    unit = max((unit for unit in UNITS if UNITS[unit] <= num_bytes), key=UNITS.__getitem__)
+    hundredths = num_bytes * 100 // UNITS[unit]
+    return f"{hundredths / 100:,.2f}".rstrip("0").rstrip(".") + f" {unit}"
 
 
 def shortened(problem: str) -> str:

@@ -4,7 +4,7 @@ MESSAGES: dict[str, str] = {
     "inspect.page": "Inspect",
     "inspect.open": "Open a trace file",
     "inspect.open_another": "Open another",
-    "inspect.drop": "or drop one anywhere on this page: .jsonl or .jsonl.gz, up to {most} MiB as it travels and {unfolded} MiB unpacked. It is kept in memory for this page and nowhere else.",
+    "inspect.drop": "or drop one anywhere on this page: .jsonl or .jsonl.gz, up to {most} as it travels and {unfolded} unpacked. It is kept in memory for this page and nowhere else.",
     "inspect.invitation": "A run that somebody saved, with everything on the stage: every step, every block, why a request missed. Files that are cut off or half broken open as far as they can be read.",
     "inspect.example": "Look at an example",
     "inspect.reading": "Reading the file …",
@@ -18,7 +18,8 @@ MESSAGES: dict[str, str] = {
     "inspect.other_file": "The link was about “{name}”; this is another file, shown from its beginning.",
     # What can be wrong with an upload
     "inspect.not_sent": "The file did not arrive as it was sent: open it again.",
-    "inspect.cut": "The file has {size:,} bytes, too many to be sent whole, so only its beginning was read: {problem}",
+    "inspect.cut": "The file has {size:,} bytes, and this server takes {most} of one as it travels, packed with gzip (its PAGEWALK_MAX_UPLOAD_BYTES), so only the beginning was read.",
+    "inspect.cut_unfolded": "The file has {size:,} bytes, and this server reads {most} of one, unpacked (its PAGEWALK_MAX_TRACE_BYTES), so only the beginning was read.",
     "inspect.settings": "The settings of this run are not understood: {problem}",
     "inspect.too_many_blocks": "This run has a pool of {n:,} blocks, and {most:,} is the most that can be drawn.",
     "inspect.rows_refused": "{problem}. Everything that could be read was run.",

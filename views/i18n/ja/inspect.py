@@ -4,7 +4,7 @@ MESSAGES: dict[str, str] = {
     "inspect.page": "トレース閲覧",
     "inspect.open": "トレースファイルを開く",
     "inspect.open_another": "別のファイルを開く",
-    "inspect.drop": "このページのどこにでもドロップできます。.jsonl または .jsonl.gz、送信時 {most} MiB、展開後 {unfolded} MiB まで。このページのメモリにだけ置かれ、ほかには保存されません。",
+    "inspect.drop": "このページのどこにでもドロップできます。.jsonl または .jsonl.gz、送信時 {most}、展開後 {unfolded} まで。このページのメモリにだけ置かれ、ほかには保存されません。",
     "inspect.invitation": "保存された実行を、すべてのステップ、すべてのブロック、ミスの理由まで、同じ画面で見られます。途中で切れたファイルや壊れたファイルも、読めるところまで開きます。",
     "inspect.example": "例を見る",
     "inspect.reading": "ファイルを読み込み中…",
@@ -17,7 +17,8 @@ MESSAGES: dict[str, str] = {
     "inspect.other_file": "リンクは「{name}」のものでした。これは別のファイルなので、最初から表示します。",
     # What can be wrong with an upload
     "inspect.not_sent": "ファイルが正しく届きませんでした。もう一度開いてください。",
-    "inspect.cut": "ファイルは {size:,} バイトあり、全体を送れないため、冒頭だけを読みました：{problem}",
+    "inspect.cut": "ファイルは {size:,} バイトあります。このサーバーが受け取るのは、gzip で圧縮した送信時に {most} まで (PAGEWALK_MAX_UPLOAD_BYTES) なので、冒頭だけを読みました。",
+    "inspect.cut_unfolded": "ファイルは {size:,} バイトあります。このサーバーが読むのは、展開後に {most} まで (PAGEWALK_MAX_TRACE_BYTES) なので、冒頭だけを読みました。",
     "inspect.settings": "この実行の設定を解釈できません：{problem}",
     "inspect.too_many_blocks": "この実行のプールは {n:,} ブロックですが、描けるのは {most:,} ブロックまでです。",
     "inspect.rows_refused": "{problem}。読めたリクエストはすべて実行しました。",

@@ -4,7 +4,7 @@ MESSAGES: dict[str, str] = {
     "inspect.page": "检视",
     "inspect.open": "打开 trace 文件",
     "inspect.open_another": "打开另一个",
-    "inspect.drop": "也可以把文件拖到本页任意位置：.jsonl 或 .jsonl.gz，传输时不超过 {most} MiB，解压后不超过 {unfolded} MiB。文件只为本页保存在内存中，不存到别处。",
+    "inspect.drop": "也可以把文件拖到本页任意位置：.jsonl 或 .jsonl.gz，传输时不超过 {most}，解压后不超过 {unfolded}。文件只为本页保存在内存中，不存到别处。",
     "inspect.invitation": "别人保存的一次运行，完整呈现：每一步、每个块、每个请求为什么没有命中。截断或部分损坏的文件，能读到哪里就打开到哪里。",
     "inspect.example": "看一个示例",
     "inspect.reading": "正在读取文件…",
@@ -17,7 +17,8 @@ MESSAGES: dict[str, str] = {
     "inspect.other_file": "链接指向的是“{name}”；这是另一个文件，从头显示。",
     # What can be wrong with an upload
     "inspect.not_sent": "收到的文件与发出的不一致：请重新打开。",
-    "inspect.cut": "文件有 {size:,} 字节，太大，无法整个发送，所以只读了开头：{problem}",
+    "inspect.cut": "文件有 {size:,} 字节。传输时（gzip 压缩后）本服务器最多接收 {most} (PAGEWALK_MAX_UPLOAD_BYTES)，所以只读了开头。",
+    "inspect.cut_unfolded": "文件有 {size:,} 字节。解压后本服务器最多读取 {most} (PAGEWALK_MAX_TRACE_BYTES)，所以只读了开头。",
     "inspect.settings": "无法理解这次运行的设置：{problem}",
     "inspect.too_many_blocks": "这次运行的块池有 {n:,} 个块，最多只能画 {most:,} 个。",
     "inspect.rows_refused": "{problem}。能读取的请求都已运行。",
