@@ -16,15 +16,28 @@ import msgspec
 
 from engine.trace.trace import Trace
 from lessons.errors import FactError, LessonError
-from lessons.facts import cache, memory, outside, queue, reading, schedule, source, tables
+from lessons.facts import (
+    cache,
+    growth,
+    memory,
+    outside,
+    preemption,
+    queue,
+    reading,
+    schedule,
+    source,
+    tables,
+)
 from lessons.places import why_not_a_place
 from lessons.schema import Call
 
 MODULES: dict[str, ModuleType] = {
     "tables": tables,
+    "growth": growth,
     "queue": queue,
     "cache": cache,
     "schedule": schedule,
+    "preemption": preemption,
     "memory": memory,
     "outside": outside,
     "reading": reading,

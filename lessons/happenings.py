@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeVar
 
 from engine.trace.events import Event, PrefixLookedUp, RequestScheduled, StepEnded
 from engine.trace.per_trace import PerTrace
+from engine.trace.state import Cursor
 from engine.trace.step_index import StepIndex
 from engine.trace.trace import Trace
 from lessons.errors import FactError
@@ -58,6 +59,16 @@ def events_of(
             continue
         if request is None or getattr(event, "request_id", None) == request:
             yield happening, event
+
+
+def kinds_before(trace: Trace, cursor: Cursor) -> set[tuple[str, str | None]]:
+    """What had happened at a moment, and to whom: kinds of events with the request, if it is about one."""
+    end = trace.position(cursor)
+    return {
+        (type(event).__name__, getattr(event, "request_id", None))
+        for position, _, event in happenings(trace)
+        if position <= end
+    }
 
 
 def nth_lookup(trace: Trace, request: str, nth: int) -> tuple[Happening, PrefixLookedUp]:

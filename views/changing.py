@@ -8,7 +8,9 @@ from typing import Any
 from engine.errors import ConfigError, PagewalkError
 from engine.trace.trace import Trace
 from lessons.changed import SETTINGS, Change
-from lessons.grading import Grade, grade
+from lessons.errors import FactError
+from lessons.grading import Grade, answer_of, grade
+from lessons.library import LoadedLesson
 from lessons.schema import Lesson
 from views.drafts import whole_number
 from views.text import Text, quoted
@@ -38,6 +40,24 @@ def answered_number(given: str, text: Text) -> float:
         return float(digits)
     except ValueError as error:
         raise ConfigError(text("learn.not_number", given=quoted(given.strip()))) from error
+
+
+def without_answer(
+    loaded: LoadedLesson, traces: Mapping[str, Trace], own: Collection[str]
+) -> set[str]:
+    """Questions that these runs do not answer, of which `own` are changed ones: what is asked about
+    never happens, or the moment never comes at which it is asked."""
+    found = set()
+    for chunk in loaded.lesson.chunks:
+        name = chunk.predict
+        if name is None or loaded.lesson.scenario_of_prediction(name) not in own:
+            continue
+        try:
+            loaded.place(chunk, chunk.at, traces)
+            answer_of(loaded.lesson, name, traces)
+        except FactError:
+            found.add(name)
+    return found
 
 
 def graded_anew(

@@ -46,7 +46,7 @@ def keeps_next(study: Study | None) -> bool:
     lesson, told = study.loaded.lesson, study.loaded.lesson.scenario_of_chunk(study.here)
     return any(
         chunk.predict is not None
-        and chunk.predict not in study.answers
+        and study.waits_for(chunk.predict)
         and lesson.predictions[chunk.predict].kind in ("block", "order")
         for chunk in lesson.chunks[study.chunk :]
         if lesson.scenario_of_chunk(chunk) == told

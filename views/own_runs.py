@@ -58,7 +58,7 @@ def _again(study: Study, scenario: str, form: dict[str, Any], text: Text) -> str
         trace = run_changed(study.loaded, scenario, read_change(form, text))
     except PagewalkError as error:
         return text("learn.own_failed", reason=text.error(error))
-    study.own[scenario], study.changes[scenario] = trace, form
+    study.put_own(trace, scenario, form)
     return text("learn.own_again")
 
 

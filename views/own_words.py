@@ -2,6 +2,7 @@
 
 from lessons.errors import FactError
 from lessons.grading import Grade, answer_of
+from lessons.happenings import kinds_before
 from lessons.library import LANGUAGE
 from lessons.recorded_words import names_recorded
 from views.study import Study
@@ -55,6 +56,18 @@ def over_recorded(study: Study, text: Text) -> str:
     return text("learn.own_ends", scene=scene(study, text))
 
 
+def lacks_something(study: Study) -> bool:
+    """Whether something that had happened by this text's moment in the recorded run has not in the
+    own one: then whatever the text tells of it is not true there."""
+    loaded, here = study.loaded, study.here
+    told = loaded.lesson.scenario_of_chunk(here)
+    if told not in study.own:
+        return False
+    recorded, own = loaded.traces[told], study.own[told]
+    before = kinds_before(recorded, loaded.place(here, here.at))
+    return not before <= kinds_before(own, loaded.place(here, here.at, study.traces))
+
+
 def over_own_run(study: Study, text: Text) -> str:
     """What stands over a text that may not hold beside a run that it was not written for."""
     if study.is_over or not study.is_changed:
@@ -64,6 +77,8 @@ def over_own_run(study: Study, text: Text) -> str:
         loaded.place(here, here.at, study.traces)
     except FactError:
         return text("learn.written_elsewhere")
+    if lacks_something(study):
+        return text("learn.written_before")
     words, missing = loaded.words(LANGUAGE), loaded.missing(study.traces)
     keys = [here.id, *([f"{here.predict}.question"] if here.predict else [])]
     if any(names_recorded(loaded.lesson, words, key, missing) for key in keys):

@@ -18,7 +18,7 @@ from lessons.grading import Grade, choices_of, grade
 from lessons.library import LoadedLesson
 from lessons.scenario import needs_model, whole_scenario
 from lessons.schema import Chunk, Prediction
-from views.changing import answered_number, graded_anew, read_change
+from views.changing import answered_number, graded_anew, read_change, without_answer
 from views.horizon import beginning_of
 from views.motion import Motion, next_motion
 from views.text import Text, quoted
@@ -38,6 +38,7 @@ class Study:
     typed: str = ""  # a number that was not one, as it stands in the field
     complaint: str = ""
     own: dict[str, Trace] = field(default_factory=dict)  # scenario -> the run of a changed one
+    unanswered: set[str] = field(default_factory=set)  # questions to which an own run has no answer
     changes: dict[str, Any] = field(default_factory=dict)  # scenario -> the form of that run
     variants: set[str] = field(default_factory=set)  # badges whose later behaviour is shown
     typed_change: dict[str, Any] = field(default_factory=dict)  # as it stands in the form
@@ -80,7 +81,7 @@ class Study:
 
     def _is_told(self, place: int) -> bool:
         asked = (chunk.predict for chunk in self.loaded.lesson.chunks[:place])
-        is_answered = all(name in self.answers for name in asked if name)
+        is_answered = not any(map(self.waits_for, asked))
         return self.chunk >= place or (self.furthest >= place and is_answered)
 
     @property
@@ -120,7 +121,11 @@ class Study:
 
     @property
     def is_open(self) -> bool:
-        return self.question is not None and self.question not in self.answers and not self.is_over
+        return self.waits_for(self.question) and not self.is_over
+
+    def waits_for(self, question: str | None) -> bool:
+        """Whether it is still to be answered; what a run does not hold is not asked."""
+        return question is not None and question not in {*self.answers, *self.unanswered}
 
     @property
     def asks_for_blocks(self) -> bool:
@@ -163,9 +168,6 @@ class Study:
             found = grade(
                 self.loaded.lesson, self.question, value, self.traces, is_changed=self.is_changed
             )
-        except FactError as error:
-            self.complaint = text("learn.no_answer", reason=text.error(error))
-            return
         except PagewalkError as error:
             self.typed, self.complaint = str(given), text.error(error)
             return
@@ -227,10 +229,11 @@ class Study:
         except PagewalkError as error:
             self.change_complaint = text.error(error)
 
-    def put_own(self, trace: Trace) -> None:
-        """Read on in this run of the scenario."""
-        self.own[self.scenario] = trace
-        self.changes[self.scenario] = self.typed_change
+    def put_own(self, trace: Trace, scenario: str = "", form: Any = None) -> None:
+        """Read on in this run of the scenario: of the one on the stage, if none is named."""
+        scenario = scenario or self.scenario
+        self.own[scenario] = trace
+        self.changes[scenario] = self.typed_change if form is None else form
         self._grade_anew()
 
     def forget_own(self) -> None:
@@ -242,10 +245,9 @@ class Study:
 
     def _grade_anew(self) -> None:
         self.answers.pop(self.question or "", None)
+        self.unanswered = without_answer(self.loaded, self.traces, self.own)
         self.answers = graded_anew(self.loaded.lesson, self.answers, self.traces, self.own)
         self.motion = None
-
-    # Turning ----------------------------------------------------------------------------------
 
     def turn(self, chunk: int) -> Cursor:
         """Read another text; where the stage stands then. Behind the last one the lesson is over."""
@@ -287,7 +289,7 @@ class Study:
             return here
         for chunk in lesson.chunks[self.chunk + 1 :]:
             is_same = self._shown(lesson.scenario_of_chunk(chunk)) == self.scenario
-            if is_same and chunk.predict is not None and chunk.predict not in self.answers:
+            if is_same and self.waits_for(chunk.predict):
                 ahead = self._place_in(trace, chunk.at)
                 seen = self.motion.to if self.motion else here
                 return max(ahead, here, seen, key=trace.position)

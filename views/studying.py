@@ -231,7 +231,7 @@ def _turn(chosen: Choices, _: Run | None, chunk: Any) -> bool:
 def reach(study: Study) -> int:
     """The last text that may be turned to: the one that asks, or the end."""
     for index, chunk in enumerate(study.loaded.lesson.chunks):
-        if index >= study.chunk and chunk.predict and chunk.predict not in study.answers:
+        if index >= study.chunk and study.waits_for(chunk.predict):
             return index
     return len(study.loaded.lesson.chunks)
 

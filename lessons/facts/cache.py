@@ -7,7 +7,7 @@ from engine.trace.entries import RequestState
 from engine.trace.events import BlocksTouched, CacheReset, PrefixLookedUp, StepEnded
 from engine.trace.trace import Trace
 from lessons.errors import FactError
-from lessons.facts.tables import request_at, state_at
+from lessons.facts.tables import block_table_entry, request_at, state_at
 from lessons.happenings import events_of, nth_lookup
 
 NUM_DISPLAYED_REQUESTS = 1000  # vLLM 0.17.1: the hit rate on display is of the latest 1000
@@ -152,6 +152,12 @@ def parent_block(trace: Trace, *, block: int, at: str) -> int:
             "fact.no_parent", "block {block} has no parent at {at}", block=block, at=at
         )
     return carrier
+
+
+def parent_in_table(trace: Trace, *, request: str, index: int, at: str) -> int:
+    """The block whose hash is the parent of the one at a logical index (from 0) of the request's table."""
+    block = block_table_entry(trace, request=request, index=index, at=at)
+    return parent_block(trace, block=block, at=at)
 
 
 def changed_hashes(trace: Trace, *, request: str, other: str) -> tuple[int, ...]:

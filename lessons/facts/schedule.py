@@ -1,9 +1,7 @@
 """Steps: who runs, who waits, who is thrown out, and how many tokens each one computes."""
 
 from engine.trace.events import (
-    RequestAdmitted,
     RequestFinished,
-    RequestPreempted,
     RequestScheduled,
     StepScheduled,
 )
@@ -44,6 +42,12 @@ def is_scheduled(trace: Trace, *, request: str, step: int) -> bool:
     return scheduled_tokens(trace, request=request, step=step) > 0
 
 
+def first_scheduled_tokens(trace: Trace, *, request: str) -> int:
+    """Tokens that the request computes in the first step in which it runs."""
+    step = first_scheduled_step(trace, request=request)
+    return scheduled_tokens(trace, request=request, step=step)
+
+
 def finished_step(trace: Trace, *, request: str) -> int:
     """The step, counted from 0, in which the request ended."""
     for happening, _ in events_of(trace, RequestFinished, request):
@@ -75,58 +79,6 @@ def num_common_prefix_blocks(trace: Trace, *, step: int, group: int = 0) -> int:
     for _, event in events_of(trace, StepScheduled, step=step):
         return event.num_common_prefix_blocks[group]
     raise FactError.of("fact.no_step", "this run has no step {step}", step=step)
-
-
-def victim(trace: Trace, *, nth: int = 1) -> str:
-    """The request that was preempted first (nth = 1), second, .."""
-    victims = [event.request_id for _, event in events_of(trace, RequestPreempted)]
-    if nth > len(victims):
-        raise _few_preempted(len(victims))
-    return victims[nth - 1]
-
-
-def preempted_for(trace: Trace, *, nth: int = 1) -> str | None:
-    """Who needed the blocks at the nth preemption."""
-    found = [event.for_request_id for _, event in events_of(trace, RequestPreempted)]
-    if nth > len(found):
-        raise _few_preempted(len(found))
-    return found[nth - 1]
-
-
-def preempted_step(trace: Trace, *, nth: int = 1) -> int:
-    """The step, counted from 0, of the nth preemption."""
-    steps = [happening.step for happening, _ in events_of(trace, RequestPreempted)]
-    if nth > len(steps):
-        raise _few_preempted(len(steps))
-    return steps[nth - 1]
-
-
-def _few_preempted(count: int) -> FactError:
-    return FactError.of("fact.few_preempted", "{n} requests are preempted in this run", n=count)
-
-
-def num_preemptions(trace: Trace) -> int:
-    """How often anybody lost their blocks in the whole run."""
-    return sum(1 for _ in events_of(trace, RequestPreempted))
-
-
-def resumed_step(trace: Trace, *, request: str) -> int:
-    """The step, counted from 0, in which the preempted request was admitted again."""
-    return _resumption(trace, request)[0]
-
-
-def resumed_hit_tokens(trace: Trace, *, request: str) -> int:
-    """What the request's lookup found when it was admitted again."""
-    return _resumption(trace, request)[1]
-
-
-def _resumption(trace: Trace, request: str) -> tuple[int, int]:
-    for happening, event in events_of(trace, RequestAdmitted, request):
-        if event.resumed:
-            return happening.step, event.num_hit_tokens
-    raise FactError.of(
-        "fact.not_resumed", "{request} is never resumed in this run", request=request
-    )
 
 
 def waiting(trace: Trace, *, at: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from views.figures.learning.lesson import (
     drawn,
     ending,
     lesson_head,
+    nothing_to_predict,
     open_question,
     progress,
     sentence_in_own_run,
@@ -97,6 +98,8 @@ def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
 
 def _verdict(study: Study, text: Text, *, is_alone: bool) -> dict[str, Any] | None:
     name, loaded = study.question, study.loaded
+    if name in study.unanswered and not study.is_over:
+        return nothing_to_predict(text)
     found = study.answers.get(name) if name else None
     if name is None or found is None or study.is_over:
         return None

@@ -123,6 +123,11 @@ def sentence_in_own_run(found: Grade, text: Text) -> list[dict[str, Any]]:
     return [{"kind": "paragraph", "spans": [["plain", text(key)]]}]
 
 
+def nothing_to_predict(text: Text) -> dict[str, Any]:
+    """In the place of a question to which its reader's own run has no answer."""
+    return {"kind": "skipped", "asked": [], "title": text("learn.no_answer"), "sentence": []}
+
+
 def verdict(
     question: str,
     found: Grade | str,

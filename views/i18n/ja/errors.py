@@ -212,6 +212,9 @@ MESSAGES: dict[str, str] = {
     "error.fact.not_finished": "この実行で {request} は終わりません",
     "error.fact.not_computed": "この実行で {request} のトークン {token} は計算されません",
     "error.fact.few_preempted": "この実行でプリエンプトされるリクエストは {n} 件です",
+    "error.fact.not_preempted_for": "この実行で {request} のためにプリエンプトされるリクエストはありません",
+    "error.fact.not_waiting_again": "{request} はステップ {step} でプリエンプト後に待っていません",
+    "error.fact.few_held": "この実行で {request} が得るブロックは {n} 個で、{nth} 個目はありません",
     "error.fact.not_resumed": "この実行で {request} は再開されません",
     # What is wrong with data, and with files that are no trace
     "error.data.place": "{reason}（位置：{at}）",

@@ -212,6 +212,9 @@ MESSAGES: dict[str, str] = {
     "error.fact.not_finished": "{request} 在这次运行中没有结束",
     "error.fact.not_computed": "这次运行没有计算 {request} 的 token {token}",
     "error.fact.few_preempted": "这次运行中有 {n} 个请求被抢占",
+    "error.fact.not_preempted_for": "这次运行中没有请求为 {request} 而被抢占",
+    "error.fact.not_waiting_again": "{request} 在第 {step} 步并不是被抢占后在等待",
+    "error.fact.few_held": "{request} 在这次运行中得到 {n} 个块，没有第 {nth} 个",
     "error.fact.not_resumed": "{request} 在这次运行中没有恢复",
     # What is wrong with data, and with files that are no trace
     "error.data.place": "{reason}（位置：{at}）",
