@@ -1,5 +1,6 @@
 """The calculator's page: its formula comes to its results, and its form keeps what was typed."""
 
+import json
 import math
 import re
 
@@ -98,9 +99,34 @@ def test_a_pool_that_cannot_hold_one_request_says_what_would_fit():
 
 
 def test_odd_blocks_and_lengths_beyond_the_model_are_named():
-    said = shown(Inputs(block_size="5", max_len="200000"))["warnings"]
-    assert any("131,072" in sentence for sentence in said)
-    assert any("multiple of 16" in sentence for sentence in said)
+    page = sizing_page(Inputs(block_size="5", max_len="200000"), TEXT)
+    assert page["result"]["numbers"][1]["value"] == "90,181"
+    assert page["remarks"] == {
+        "max_len": "max_model_len=200,000 is beyond the model's max_position_embeddings=131,072: vLLM refuses it, unless rope_scaling stretches the positions or VLLM_ALLOW_LONG_MAX_MODEL_LEN is set.",
+        "block_size": "block_size=5 is fine for counting, but vLLM's CUDA kernels want a multiple of 16.",
+    }
+    assert sizing_page(Inputs(block_size="32", max_len="131072"), TEXT)["remarks"] == {}
+
+
+def note_on_weights(**given):
+    (step,) = [each for each in shown(Inputs(**given))["steps"] if each["key"] == "weights"]
+    return step["note"]
+
+
+def test_a_model_that_also_sees_or_hears_says_that_its_language_part_alone_is_counted():
+    """The page of gemma-3-27b-it states 27,432,406,640 parameters: 423,060,336 of them see."""
+    assert note_on_weights(model="google/gemma-3-27b-it") == (
+        "The language part alone is counted. What the checkpoint has beside it to see or hear "
+        "(vision_config) is not: add its bytes to everything else, or type the GiB of all weights."
+    )
+    pasted = {"text_config": MODELS["Qwen/Qwen3-8B"], "audio_config": {"d_model": 1}}
+    hears = {"model": OWN, "config": json.dumps(pasted)}
+    assert "(audio_config)" in note_on_weights(**hears)
+    both = note_on_weights(**hears, dtype="fp8")
+    assert both.startswith("The language part alone")
+    assert both.endswith("The scales of the matrices are not counted.")
+    assert note_on_weights(model="google/gemma-3-1b-it") == ""
+    assert note_on_weights(**hears, weights="20") == "As typed."
 
 
 def test_a_hybrid_shows_which_layers_share_a_tensor():
@@ -127,6 +153,20 @@ def test_an_error_stands_at_its_field_and_the_form_stays():
     assert page["result"] is None
     assert set(page["errors"]) == {"gpu"}
     assert page["inputs"]["gpu"] == "lots"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gpu", "GPU memory is empty: give GiB such as 80."),
+        ("rest", "Everything else is empty: give GiB such as 2."),
+        ("util", "gpu_memory_utilization is empty: give a number such as 0.9."),
+        ("block_size", "block_size is empty: give a number such as 16."),
+        ("batched", "max_num_batched_tokens is empty: give a number such as 8192."),
+    ],
+)
+def test_a_field_that_is_empty_is_named(name, said):
+    assert sizing_page(Inputs(**{name: " "}), TEXT)["errors"] == {name: said}
 
 
 # The page, as Streamlit runs it ------------------------------------------------------------------

@@ -29,11 +29,11 @@ const models = (select, data) => sync(select, data.models, () => el("option"), (
 
 function shape(state, data) {
   const row = (name, field) => {
-    const box = el("div", "row"), label = el("label"), holder = el("span", "holder"), hint = el("p", "hint"), error = el("p", "error");
-    field.id = `sizing-${name}`; label.htmlFor = field.id; hint.id = `${field.id}-hint`; error.id = `${field.id}-error`;
-    attr(field, "aria-describedby", `${error.id} ${hint.id}`); attr(error, "aria-live", "polite");
-    holder.append(field, el("span", "unit")); box.append(label, holder, hint, error);
-    state.rows[name] = { box, label, hint, error, unit: holder.lastChild };
+    const box = el("div", "row"), label = el("label"), holder = el("span", "holder"), hint = el("p", "hint"), error = el("p", "error"), remark = el("p", "remark");
+    field.id = `sizing-${name}`; label.htmlFor = field.id; hint.id = `${field.id}-hint`; error.id = `${field.id}-error`; remark.id = `${field.id}-remark`;
+    attr(field, "aria-describedby", `${error.id} ${remark.id} ${hint.id}`); attr(remark, "aria-live", "polite"); attr(error, "aria-live", "polite");
+    holder.append(field, el("span", "unit")); box.append(label, holder, hint, error, remark);
+    state.rows[name] = { box, label, hint, error, remark, unit: holder.lastChild };
     return box;
   };
   const { model, config } = state.fields, open = actButton("open");
@@ -108,11 +108,11 @@ function form(state) {
 
 function fields(state) {
   models(state.fields.model, state.data);
-  const { data: { errors, words, own, most }, rows, fields: all } = state;
+  const { data: { errors, remarks, words, own, most }, rows, fields: all } = state;
   state.configBox.hidden = all.model.value !== own;
   for (const [name, row] of Object.entries(rows)) {
     const error = name === "config" && state.tooLarge ? fill(words.too_large, { most: most.toLocaleString("en") }) : errors[name] ?? "";
-    say(row.error, error); attr(all[name], "aria-invalid", error ? "true" : null);
+    say(row.error, error); say(row.remark, error ? "" : remarks[name] ?? ""); attr(all[name], "aria-invalid", error ? "true" : null);
   }
 }
 

@@ -2,7 +2,8 @@
 
 The key is the repository on the model hub whose config.json this is, without the keys that do not
 count here. The weights computed from each come exactly to the number of parameters that its page
-states (tests/views/test_sizing.py). Of models that also see, the language part.
+states (tests/views/test_sizing.py). Of models that also see, the language part: `vision_config`
+says that they have another.
 """
 
 from typing import Any
@@ -37,6 +38,8 @@ OSS = {
     "attention_bias": True,
     "quantization_config": {"quant_method": "mxfp4"},
 }
+
+SIGLIP = {"model_type": "siglip_vision_model", "num_hidden_layers": 27, "hidden_size": 1152}
 
 MODELS: dict[str, Config] = {
     "HuggingFaceTB/SmolLM2-135M-Instruct": _config(
@@ -77,6 +80,7 @@ MODELS: dict[str, Config] = {
         (32, 16, 128),
         sliding_window=1024,
         sliding_window_pattern=6,
+        vision_config=SIGLIP,
         **TIED,
     ),
     "Qwen/Qwen3-30B-A3B": _config(

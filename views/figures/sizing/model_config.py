@@ -72,6 +72,18 @@ UNEQUAL_KEYS = (
     "swa_head_dim",
     "use_cla",
 )
+# Keys of parts that see or hear. They have weights of their own, and no KV cache.
+OTHER_PARTS = (
+    "vision_config",
+    "vit_config",
+    "vision_tower",
+    "mm_vision_tower",
+    "visual",
+    "img_processor",
+    "audio_config",
+    "speech_config",
+    "audio_processor",
+)
 # Minimax: a number a layer, 1 with keys and values, 0 with a state (linear attention).
 TYPE_LIST = "attn_type_list"
 
@@ -90,6 +102,11 @@ class ModelConfig:
     chunk: int  # tokens; 0: no layer is chunked
     max_positions: int | None
     values: Mapping[str, Any]  # the file itself, of its language part
+
+    @property
+    def other_parts(self) -> list[str]:
+        """The keys of what the model has beside its language part."""
+        return [key for key in OTHER_PARTS if self.values.get(key)]
 
     def specs(self, block_size: int, dtype_bytes: int) -> list[KVCacheSpec]:
         """One per layer, as vLLM's attention layers answer get_kv_cache_spec."""

@@ -70,6 +70,15 @@ class Inputs(NamedTuple):
         return differing
 
 
+# What an empty field lacks, where nothing else says it.
+EMPTY = {
+    "gpu": "sizing_error.empty_gib",
+    "rest": "sizing_error.empty_gib",
+    "util": "sizing_error.empty_number",
+    "block_size": "sizing_error.empty_number",
+    "batched": "sizing_error.empty_number",
+}
+
 # SEMANTICS 15: 24 layers, 2 KV heads of 64, a page of 8,192 B, 25,938,100,224 B for the KV cache.
 KNOWN_EXAMPLE = Inputs(model="Qwen/Qwen2-0.5B-Instruct", gpu="32", kv="25938100224")
 
@@ -96,6 +105,8 @@ def read_inputs(inputs: Inputs, text: Text) -> tuple[Question | None, dict[str, 
 
     def read(name: str, reader: Any, *limits: Any) -> Any:
         try:
+            if not typed[name] and name in EMPTY:
+                raise ConfigError(_empty(name, text))
             return reader(typed[name], *limits, text)
         except ConfigError as error:
             errors[name] = text.error(error)
@@ -117,6 +128,11 @@ def read_inputs(inputs: Inputs, text: Text) -> tuple[Question | None, dict[str, 
     if typed["model"] != OWN and typed["model"] not in MODELS:
         errors["model"] = text("sizing_error.model", given=typed["model"])
     return (None if errors else question), errors
+
+
+def _empty(name: str, text: Text) -> str:
+    such = Inputs._field_defaults[name]
+    return text(EMPTY[name], field=text.named("sizing_field", name), such=such)
 
 
 def gib_in_bytes(given: str, least: Fraction, text: Text) -> int:

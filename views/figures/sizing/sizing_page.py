@@ -44,6 +44,7 @@ def sizing_page(inputs: Inputs, text: Text) -> dict[str, Any]:
         "models": [[OWN, text("sizing.own"), ""], *([name, *_named(name)] for name in MODELS)],
         "form": [_part(name, fields, sizing, text) for name, fields in FIELDS],
         "errors": errors,
+        "remarks": {} if sizing is None else remarks(sizing, text),
         "address": inputs.address(),
         "most": MAX_CHARACTERS,
         "result": None if sizing is None else result(sizing, text),
@@ -130,7 +131,7 @@ def _numbers(sizing: Sizing, text: Text) -> list[dict[str, str]]:
 
 
 def warnings(sizing: Sizing, text: Text) -> list[str]:
-    """What vLLM would refuse or what its kernels would not take, a sentence each."""
+    """Where the memory does not suffice, a sentence each."""
     said = []
     needed = sizing.plan.pool_bytes(sizing.blocks_per_request)
     if sizing.available_bytes <= 0:
@@ -142,11 +143,17 @@ def warnings(sizing: Sizing, text: Text) -> list[str]:
         said.append(text("sizing.too_small", **values))
         if sizing.longest:
             said.append(text("sizing.longest", longest=number(sizing.longest)))
-    positions = sizing.model.max_positions
-    if positions is not None and sizing.max_model_len > positions:
-        said.append(text("sizing.beyond", n=number(sizing.max_model_len), most=number(positions)))
+    return said
+
+
+def remarks(sizing: Sizing, text: Text) -> dict[str, str]:
+    """Beside a field: what vLLM would refuse or its kernels would not take, though it can be counted."""
+    said = {}
+    positions, length = sizing.model.max_positions, sizing.max_model_len
+    if positions is not None and length > positions:
+        said["max_len"] = text("sizing.beyond", n=number(length), most=number(positions))
     if sizing.question.block_size % FAST_BLOCK:
-        said.append(text("sizing.odd_block", n=sizing.question.block_size))
+        said["block_size"] = text("sizing.odd_block", n=sizing.question.block_size)
     return said
 
 

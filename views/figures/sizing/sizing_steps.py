@@ -79,6 +79,10 @@ def _weights(sizing: Sizing, text: Text) -> dict[str, Any]:
     bits = sizing.weights.parts[0][1]
     note = text("sizing.weights_eight_bits") if bits == 8 else ""
     note = text("sizing.weights_four_bits") if bits < 8 else note
+    if parts := sizing.model.other_parts:
+        note = text.told(
+            (*filter(None, (text("sizing.weights_of_language", keys=", ".join(parts)), note)),)
+        )
     lines = [*line[1:], *result]
     return _step("weights", text, lines, source="GPUModelRunner.load_model", note=note)
 
