@@ -148,7 +148,7 @@ class Badge(Table, frozen=True, kw_only=True):
     id: str
     told_from: str  # id of a chunk
     change: str  # such as vllm#42656
-    since: str | None = None  # year and month; None: not known here
+    since: str  # year and month; "by 2026-09": it was there then, and since when is not known
     later: dict[str, str] = {}  # scenario -> the one that shows it with the later behaviour
 
 

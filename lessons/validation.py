@@ -159,8 +159,8 @@ def _check_prediction(lesson: Lesson, name: str, prediction: Prediction, where: 
 def _check_badges(lesson: Lesson, place: str) -> None:
     for index, badge in enumerate(lesson.badges):
         where = f"{place}: badges[{index}] ({badge.id})"
-        if badge.since is not None and not re.fullmatch(r"\d{4}-\d\d", badge.since):
-            raise LessonError(f"{where}.since: write year and month, such as 2026-05")
+        if not re.fullmatch(r"(by )?\d{4}-\d\d", badge.since):
+            raise LessonError(f"{where}.since: write year and month, such as 2026-05 or by 2026-09")
         _known(badge.told_from, [chunk.id for chunk in lesson.chunks], f"{where}.told_from")
         for scenario in itertools.chain.from_iterable(badge.later.items()):
             _known(scenario, _names(lesson), where)

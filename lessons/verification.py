@@ -13,6 +13,7 @@ from engine.trace.trace import Trace
 from lessons.checks import Value, parse_check
 from lessons.errors import FactError
 from lessons.grading import answer_of, choices_of, given_by_mistake, grade
+from lessons.later import without_badge
 from lessons.library import LANGUAGE, LoadedLesson, first_difference
 from lessons.recorded_words import counts_or_letters
 from lessons.scenario import needs_model, run_script, whole_scenario
@@ -47,6 +48,7 @@ def verify(folder: Path) -> Report:
         *_chunks(loaded),
         *_predictions(loaded),
         *_words(loaded),
+        *_later(loaded),
     ]
     return Report(
         loaded.name,
@@ -212,6 +214,14 @@ def _fill(loaded: LoadedLesson, words: Words, key: str, values: dict[str, Value]
         words.filled(key, {**values, **graded})
     except (ValueError, TypeError) as error:
         yield f"{words.place}: {key}: a form does not fit its value ({error})"
+
+
+def _later(loaded: LoadedLesson) -> Iterator[str]:
+    """A lesson that cannot be run is told already."""
+    try:
+        yield from without_badge(loaded)
+    except PagewalkError:
+        return
 
 
 def values_of(loaded: LoadedLesson) -> Iterator[tuple[str, Value]]:

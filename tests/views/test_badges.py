@@ -49,9 +49,10 @@ def test_a_badge_says_at_once_what_changed_and_later_how(lesson, first, told_fro
     assert (badge["switch"] is not None) == (lesson in ("13", "14", "20"))
 
 
-def test_a_change_whose_date_is_not_known_is_named_alone():
-    (badge,) = lesson_payload(reading("21", "dropped"), TEXT)["badges"]
-    assert badge["title"] == "Changed after 0.17.1: vllm#53388"
+def test_a_change_whose_month_is_not_known_names_the_latest_one():
+    drop, tails = lesson_payload(reading("21", "dropped"), TEXT)["badges"]
+    assert drop["title"] == "Changed after 0.17.1: by 2026-09 at the latest, vllm#53388"
+    assert tails["title"] == "Changed after 0.17.1: 2026-05, vllm#42656"
 
 
 def test_a_later_version_on_the_stage_is_said_over_a_text_about_0_17_1():

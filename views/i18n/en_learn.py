@@ -46,7 +46,7 @@ MESSAGES: dict[str, str] = {
     "learn.threads": "Where people asked about this",
     "learn.questions": "You can answer these now",
     "learn.changed": "Changed after 0.17.1: {since}, {change}",
-    "learn.changed_later": "Changed after 0.17.1: {change}",
+    "learn.changed_by": "Changed after 0.17.1: by {since} at the latest, {change}",
     "learn.shows_later": "The stage shows what later versions do ({change}): {scene}. The text speaks of 0.17.1.",
     "learn.own_ends": "Your changed run belongs to the text before. This text has a scenario of its own, “{scene}”, which stands here as recorded.",
     "learn.not_number": "“{given}” is not a number: write it in digits, such as 48 or 33.0",

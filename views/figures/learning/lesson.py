@@ -203,9 +203,9 @@ def badges(
 
 
 def _changed(badge: Badge, text: Text) -> str:
-    if badge.since is None:
-        return text("learn.changed_later", change=badge.change)
-    return text("learn.changed", since=badge.since, change=badge.change)
+    _, is_bound, month = badge.since.rpartition("by ")
+    key = "learn.changed_by" if is_bound else "learn.changed"
+    return text(key, since=month, change=badge.change)
 
 
 def _switch(is_on: bool, text: Text) -> dict[str, Any]:

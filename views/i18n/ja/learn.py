@@ -44,7 +44,7 @@ MESSAGES: dict[str, str] = {
     "learn.threads": "これが話題になった場所",
     "learn.questions": "これで答えられる質問",
     "learn.changed": "0.17.1 より後の変更：{since}、{change}",
-    "learn.changed_later": "0.17.1 より後の変更：{change}",
+    "learn.changed_by": "0.17.1 より後の変更：遅くとも {since}、{change}",
     "learn.shows_later": "ステージはより新しい版の動きです（{change}）：{scene}。本文は 0.17.1 についてのものです。",
     "learn.own_ends": "変更した実行は前の文のものです。この文には別のシナリオ「{scene}」があり、記録のまま表示しています。",
     "learn.not_number": "「{given}」は数値ではありません。48 や 33.0 のように数字で入力してください",

@@ -44,7 +44,7 @@ MESSAGES: dict[str, str] = {
     "learn.threads": "大家在哪里问过",
     "learn.questions": "现在你能回答这些问题",
     "learn.changed": "0.17.1 之后有变化：{since}，{change}",
-    "learn.changed_later": "0.17.1 之后有变化：{change}",
+    "learn.changed_by": "0.17.1 之后有变化：最迟 {since}，{change}",
     "learn.shows_later": "舞台显示的是之后版本的做法（{change}）：{scene}。文中讲的是 0.17.1。",
     "learn.own_ends": "你改动的运行属于前一段。这一段有自己的场景“{scene}”，这里显示录制的运行。",
     "learn.not_number": "“{given}”不是数：请用数字填写，例如 48 或 33.0",
