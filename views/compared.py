@@ -10,7 +10,7 @@ from engine.trace.trace import Trace
 from views import actions, beating
 from views.choices import LENSES, Choices
 from views.figures.compare.compare_frames import while_computing
-from views.figures.compare.compare_inputs import LEFT, RIGHT, SIDES, Closer, Half
+from views.figures.compare.compare_inputs import LEFT, LETTERS, RIGHT, SIDES, Choice, Closer, Half
 from views.figures.moment import num_finished_steps
 from views.figures.selection import Selection
 from views.figures.time.address import read_choice
@@ -133,6 +133,7 @@ def _look_closer(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     else:
         chosen.selection = Selection.from_browser(given.get("selected"))
     chosen.closer = Closer(str(side), step, closer.number + 1, cursor)
+    _take_link(chosen, given)
     chosen.notices.clear()
     return True
 
@@ -149,7 +150,16 @@ def _revisit(chosen: Choices, begun: Run | None, moment: Any) -> bool:
     if side not in SIDES and not (side == BOTH and "at" in names):
         return False
     chosen.closer = Closer(side, cursor.step, chosen.closer.number + 1, cursor if side else None)
+    _take_link(chosen, given)
     return True
+
+
+def _take_link(chosen: Choices, given: Mapping[str, Any]) -> None:
+    """Whoever goes back to before a change finds what was compared then."""
+    link, now = given.get("link"), chosen.compare or Choice()
+    if isinstance(link, Mapping):
+        then = Choice.from_browser(link)  # which names letters only where they are what is compared
+        chosen.compare = then if then.workload == LETTERS else then._replace(letters=now.letters)
 
 
 def _cursor(given: Mapping[str, Any]) -> Cursor | None:

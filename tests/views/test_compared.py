@@ -227,6 +227,21 @@ def test_forward_in_the_browser_leads_to_the_moment_of_the_side(page):
     assert payload(page, "compare")["returned"]["at"] == 4
 
 
+def test_back_in_the_browser_leads_to_what_was_compared_then(page):
+    opened(page, workload="pressure", side="left", step="5", sub="2")
+    link = {"workload": "doc_example", "right_block_size": "8", "at": "2"}
+    ask(page, "revisited", {"names": {"at": 2}, "step": 2, "sub": 0, "link": link})
+    assert payload(page, "compare")["workload"] == "doc_example"
+    assert payload(page, "compare")["returned"]["at"] == 2
+    ask(page, "compared", {"workload": "doc_example", "letters": "a: A B C"})
+    link = {"workload": "pressure", "side": "right"}
+    ask(page, "closer", {"side": "right", "at": 0, "step": 5, "sub": 1, "link": link})
+    assert stands_at(page) == ("right", 5, 1)
+    assert payload(page, "transport")["address"]["workload"] == "pressure"
+    ask(page, "closer", {"side": ""})
+    assert payload(page, "compare")["letters"] == "a: A B C"
+
+
 def test_a_side_of_the_playground_s_run_goes_onto_the_stage_and_leaves_that_run_as_it_is(app):
     app.query_params["example"] = "own"
     load(app.run())

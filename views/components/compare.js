@@ -288,10 +288,11 @@ function link_(memory) {
   if (url.href === location.href && history.state?.moment) return;
   history[isFromSide ? "pushState" : "replaceState"]({ ...history.state, moment: [{ at: memory.at }, memory.at, 0] }, "", url);
 }
+const linked_ = () => Object.fromEntries(new URL(location.href).searchParams);
 // Back and Forward of the browser, to a side or to where both stood.
 function revisit(memory, moment) {
   if (!moment || !memory.root?.isConnected || location.pathname !== memory.page) return false;
   const [{ side }, step, sub] = moment;
-  if (SIDES.includes(side)) memory.look(side, { step, sub }); else { halt(memory); move(memory, step); }
+  if (SIDES.includes(side)) memory.look(side, { step, sub, link: linked_() }); else { halt(memory); move(memory, step); }
   return true;
 }

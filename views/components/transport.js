@@ -251,7 +251,7 @@ function revisit(player, moment) {
   const { ends, address: here } = player.data ?? {}, [from, step, sub] = moment ?? [];
   if (!moment || !here || !player.root) return false;
   stop(player); player.returning = true;
-  if (JSON.stringify(from) !== JSON.stringify(names(here))) { player.awaited = from.side ?? null; player.revisit({ names: from, step, sub }); return true; }
+  if (JSON.stringify(from) !== JSON.stringify(names(here))) { player.awaited = from.side ?? null; player.revisit({ names: from, step, sub, link: Object.fromEntries(new URL(location.href).searchParams) }); return true; }
   if (step > ends.length) return false;
   return go(player, { position: (step ? ends[step - 1] : 0) + sub });
 }
