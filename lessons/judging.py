@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from engine.trace.state import State
+from engine.trace.state import NULL_BLOCK_ID, State
 from lessons.exercises import DONE, FREE, PREEMPT, TAKE, TOUCH, Deed, Exercise
 
 Target = int | str | None
@@ -49,7 +49,8 @@ def _reason(exercise: Exercise, num_done: int, verb: str, target: Target) -> str
     if verb == FREE:
         return "free_order" if target in rest else "free_other"
     if verb == TOUCH:
-        return "touch_order" if target in rest else "touch_other"
+        state = exercise.trace.at(exercise.trace.cursor_at(deed.before))
+        return "touch_order" if target in rest else _wrong_touch(target, state)
     return "victim"
 
 
@@ -65,8 +66,15 @@ def _wrong_verb(deed: Deed, verb: str) -> str:
     return f"not_{verb}"
 
 
+def _wrong_touch(target: Target, state: State) -> str:
+    if target == NULL_BLOCK_ID:
+        return "touch_null"
+    has_hash = isinstance(target, int) and state.is_cached(target)
+    return "touch_other" if has_hash else "touch_no_hash"
+
+
 def _wrong_take(target: Target, state: State, rest: list[Target]) -> str:
-    if target == 0:
+    if target == NULL_BLOCK_ID:
         return "take_null"
     block = state.blocks.get(target) if isinstance(target, int) else None
     if block is not None and block.ref_cnt > 0 and target not in rest:

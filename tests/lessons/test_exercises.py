@@ -77,7 +77,9 @@ def test_a_mistake_is_told_by_its_own_rule():
     ]
     assert judge(asked, 0, TAKE, 7).reason == "touch_first"
     assert judge(asked, 0, TOUCH, 2).reason == "touch_order"
-    assert judge(asked, 0, TOUCH, 9).reason == "touch_other"
+    assert judge(asked, 0, TOUCH, 5).reason == "touch_other"
+    assert judge(asked, 0, TOUCH, 9).reason == "touch_no_hash"
+    assert judge(asked, 0, TOUCH, 0).reason == "touch_null"
     assert judge(asked, 2, TOUCH, 3).reason == "no_hit"
     assert judge(asked, 2, TAKE, 0).reason == "take_null"
     assert judge(asked, 2, TAKE, 1).reason == "take_in_use"

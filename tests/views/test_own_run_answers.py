@@ -108,3 +108,23 @@ def test_the_parent_that_lesson_8_asks_for_is_that_of_the_changed_table():
     assert "block 13's hash" in said(drawn(chosen)["question"]["text"])
     ACTIONS["picked"](chosen, None, 1)
     assert verdict_of(chosen, None)["title"] == "Right: 1"
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        (
+            {"max_num_batched_tokens": "4", "max_num_seqs": "8"},
+            "“Token budget of a step” (max_num_batched_tokens=4) is below "
+            "“Requests that run at once” (max_num_seqs=8): "
+            "raise it to 8 or lower “Requests that run at once” to 4",
+        ),
+        ({"block_size": "0"}, "“Tokens per block” (block_size=0) is out of range"),
+        ({"num_blocks": "many"}, "“Blocks in the pool” (num_blocks=many) is not a whole number"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_named_as_its_field_is(settings, complaint):
+    chosen = Choices()
+    ACTIONS["lesson"](chosen, None, "6")
+    ACTIONS["changed"](chosen, None, {"settings": settings})
+    assert complaint in drawn(chosen)["change"]["complaint"]

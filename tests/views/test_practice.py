@@ -158,3 +158,18 @@ def test_solved_without_a_mistake_counts(chosen):
         practice.verb = deed.verb
         practice.act(deed.target)
     assert practice.num_solved == 1
+
+
+@pytest.mark.parametrize(
+    ("block", "sentence"),
+    [
+        (0, "Block 0 is the null block: it has no hash"),
+        (7, "Block 7 has no hash: the cache knows nothing of it"),
+    ],
+)
+def test_a_block_without_a_hash_is_not_said_to_have_one(chosen, block, sentence):
+    do(chosen, "verb", "touch")
+    do(chosen, "selected", {"block": block})
+    said = practice_payload(chosen.practice, TEXT)["said"]["text"]
+    assert said.startswith(sentence)
+    assert "other tokens" not in said

@@ -68,6 +68,8 @@ MESSAGES: dict[str, str] = {
     "practice_why.free_order": "Tail first: the last block of the table goes before the ones in front of it, so that a prefix outlives what follows it. Now it is block {answer}.",
     "practice_why.free_other": "Block {target} is not one that {request} has still to give up. Now it is block {answer}.",
     "practice_why.touch_order": "From the front: a lookup walks the chain of hashes from token 0, and block {answer} comes first.",
+    "practice_why.touch_null": "Block 0 is the null block: it has no hash, so nobody hits it. Block {answer} is a hit of {request}.",
+    "practice_why.touch_no_hash": "Block {target} has no hash: the cache knows nothing of it, so nobody hits it. Block {answer} is a hit of {request}.",
     "practice_why.touch_other": "Block {target} is no hit of {request}: its hash is that of other tokens, or of the same tokens behind another beginning. Block {answer} is one.",
     "practice_why.victim": "Not {target}: first come, first served gives up the last of the running list, which is {answer}.",
 }

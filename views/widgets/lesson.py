@@ -6,6 +6,7 @@ from typing import Any
 from lessons.changed import changeable
 from lessons.grading import Grade, answer_of
 from views import session, studying
+from views.changing import in_words_of_the_form
 from views.components.piece import piece
 from views.covering import KEYS
 from views.figures.learning.lesson import (
@@ -158,7 +159,7 @@ def change_form(study: Study, text: Text) -> dict[str, Any] | None:
         "hint": text.named("learn_change", "hint_model" if study.is_about_a_model else "hint"),
         "waits": text.named("learn_change", "waits") if study.ordered is not None else "",
         "for": f"{study.loaded.name}/{study.scenario}/{study.scenario in study.own}",
-        "complaint": study.change_complaint,
+        "complaint": in_words_of_the_form(study.change_complaint, text),
         "words": {name: text.named("learn_change", name) for name in CHANGE_WORDS},
     }
 

@@ -64,6 +64,8 @@ MESSAGES: dict[str, str] = {
     "practice_why.free_order": "末尾が先です。プレフィックスがその後に続くものより長く残るよう、テーブルの最後のブロックを、その前のブロックより先に解放します。今はブロック {answer} です。",
     "practice_why.free_other": "ブロック {target} は、{request} がこれから手放すものではありません。今はブロック {answer} です。",
     "practice_why.touch_order": "先頭からです。ルックアップはトークン 0 からハッシュの連鎖をたどります。最初はブロック {answer} です。",
+    "practice_why.touch_null": "ブロック 0 は null ブロックです。ハッシュがないので、ヒットになりません。{request} のヒットはブロック {answer} です。",
+    "practice_why.touch_no_hash": "ブロック {target} にはハッシュがありません。キャッシュはその中身を知らないので、ヒットになりません。{request} のヒットはブロック {answer} です。",
     "practice_why.touch_other": "ブロック {target} は {request} のヒットではありません。そのハッシュは別のトークンか、別の始まりに続く同じトークンのものです。ブロック {answer} ならヒットです。",
     "practice_why.victim": "{target} ではありません。fcfs で譲るのは実行リストの最後、{answer} です。",
 }

@@ -64,6 +64,8 @@ MESSAGES: dict[str, str] = {
     "practice_why.free_order": "从尾部开始：块表最后的块先于前面的块释放，这样前缀比后面的内容留得更久。现在轮到块 {answer}。",
     "practice_why.free_other": "块 {target} 不是 {request} 还要释放的块。现在轮到块 {answer}。",
     "practice_why.touch_order": "从前往后：查找沿哈希链从 token 0 走起，先到块 {answer}。",
+    "practice_why.touch_null": "块 0 是 null 块：它没有哈希，谁也不会命中它。{request} 的命中是块 {answer}。",
+    "practice_why.touch_no_hash": "块 {target} 没有哈希：缓存不知道它的内容，谁也不会命中它。{request} 的命中是块 {answer}。",
     "practice_why.touch_other": "块 {target} 不是 {request} 的命中：它的哈希属于别的 token，或属于另一个开头之后的相同 token。块 {answer} 才是。",
     "practice_why.victim": "不是 {target}：先来先服务时，让位的是运行列表的最后一个，即 {answer}。",
 }
