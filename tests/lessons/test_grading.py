@@ -133,3 +133,21 @@ def test_misconceptions(name: str, given: Any, answer: Any, expected: bool) -> N
 
 def test_every_misconception_has_a_case() -> None:
     assert {case[0] for case in CASES} == set(MISCONCEPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("lesson", "question", "given", "mistake"),
+    [
+        ("12", "usage", 33, "partial"),
+        ("13", "eight_hit", 4, "as_before"),
+        ("19", "lora_hit", 13, "whole"),
+        ("19", "skip_hit", 9, "whole"),
+        ("21", "hole_step", 3, "prefill"),
+    ],
+)
+def test_a_number_that_people_get_to_by_a_known_way_is_answered_by_that_way(
+    lesson, question, given, mistake
+):
+    loaded = load_lesson(lesson)
+    found = grade(loaded.lesson, question, given, loaded.traces)
+    assert found.text == f"{question}.wrong.{mistake}"

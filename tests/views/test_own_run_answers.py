@@ -68,6 +68,11 @@ def test_a_budget_of_8_tokens_gives_the_prompt_2_blocks_in_its_first_step(given,
     assert "cdiv(8, 4)" in said(verdict["sentence"])
 
 
+def test_usage_when_a_request_is_gone_is_asked_of_the_moment_it_goes_and_not_of_a_step():
+    chosen = reading("12", "running", {"outputs": {"r0": "vwx"}})  # in step 1 it still runs
+    assert verdict_of(chosen, "0")["kind"] == "right"
+
+
 @pytest.mark.parametrize("chunk", ["before_the_model", "written"])
 def test_a_text_about_what_did_not_happen_says_that_it_was_written_for_another_run(chunk):
     chosen = reading("6", chunk, TOO_SMALL)

@@ -63,7 +63,7 @@ MESSAGES: dict[str, str] = {
     "learn_part.E": "The rest of the real thing",
     "learn_change.title": "Run it live, your way",
     "learn_change.title_own": "This is your run: change it again",
-    "learn_change.own": "This is your run, on the engine, not the recorded one. The text speaks of yours where it can; answers are graded by yours.",
+    "learn_change.own": "This is your run, on the engine, not the recorded one. The text speaks of yours where it can; answers are graded by yours. Your browser keeps it; a link to this page leads to the recorded run.",
     "learn_change.field": "“{label}” ({name})",
     "learn_change.field_again": "“{label}”",
     "learn_change.run": "Run it live",

@@ -61,7 +61,7 @@ MESSAGES: dict[str, str] = {
     "learn_part.E": "実際のエンジンのそのほかの仕組み",
     "learn_change.title": "自分の設定で実行する",
     "learn_change.title_own": "これは自分の実行です：もう一度変える",
-    "learn_change.own": "これは記録ではなく、エンジンで動かしたあなたの実行です。本文はできる限りこの実行に合わせて語り、採点もこの実行に基づきます。",
+    "learn_change.own": "これは記録ではなく、エンジンで動かしたあなたの実行です。本文はできる限りこの実行に合わせて語り、採点もこの実行に基づきます。この実行を覚えているのはあなたのブラウザだけで、このページのリンクは記録された実行を開きます。",
     "learn_change.field": "「{label}」（{name}）",
     "learn_change.field_again": "「{label}」",
     "learn_change.run": "実行する",

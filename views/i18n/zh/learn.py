@@ -61,7 +61,7 @@ MESSAGES: dict[str, str] = {
     "learn_part.E": "真实系统的其余部分",
     "learn_change.title": "按你的方式实时运行",
     "learn_change.title_own": "这是你自己的运行：再改一次",
-    "learn_change.own": "这是你自己的运行，来自引擎，而不是录制。正文会尽量讲你的运行；回答也按它评判。",
+    "learn_change.own": "这是你自己的运行，来自引擎，而不是录制。正文会尽量讲你的运行；回答也按它评判。它只保存在你的浏览器里；本页的链接打开的是录制的运行。",
     "learn_change.field": "“{label}”（{name}）",
     "learn_change.field_again": "“{label}”",
     "learn_change.run": "实时运行",
