@@ -133,3 +133,12 @@ def test_a_setting_that_cannot_be_is_named_as_its_field_is(settings, complaint):
     ACTIONS["lesson"](chosen, None, "6")
     ACTIONS["changed"](chosen, None, {"settings": settings})
     assert complaint in drawn(chosen)["change"]["complaint"]
+
+
+def test_what_ten_requests_use_is_not_asked_where_the_budget_lets_fewer_run():
+    chosen = reading(
+        "9", "pirates", {"settings": {"max_num_batched_tokens": "16", "max_num_seqs": "16"}}
+    )
+    assert chosen.study.question == "ten_blocks"
+    page = drawn(chosen)
+    assert (page["question"], page["verdict"]["title"]) == (None, NOTHING_TO_PREDICT)
