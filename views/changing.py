@@ -31,19 +31,6 @@ def read_change(sent: Any, text: Text) -> Change:
     return Change(settings, prompts, outputs)
 
 
-def in_words_of_the_form(said: str, text: Text) -> str:
-    """A sentence about settings with the words that stand at their fields, vLLM's name beside them."""
-    for name in SETTINGS:
-        label = text.named("setting_label", name)
-        mention = re.compile(rf"(?<![A-Za-z0-9_]){name}(=[^\s:：,，。]+)?(?![A-Za-z0-9_=])")
-        first = mention.search(said)
-        if first is not None:
-            rest = mention.sub(text("learn_change.field_again", label=label), said[first.end() :])
-            field = text("learn_change.field", label=label, name=first[0])
-            said = said[: first.start()] + field + rest
-    return said
-
-
 def answered_number(given: str, text: Text) -> float:
     """33.0, 33,0 or 33 %. A comma before three digits may be one of thousands and is none here."""
     digits = given.strip().rstrip("%").strip()

@@ -1,5 +1,8 @@
 """Which words of a lesson may be said of its reader's own run, and what is said of it besides."""
 
+import re
+
+from lessons.changed import SETTINGS
 from lessons.errors import FactError
 from lessons.grading import Grade, answer_of
 from lessons.happenings import kinds_before
@@ -84,3 +87,16 @@ def over_own_run(study: Study, text: Text) -> str:
     if any(names_recorded(loaded.lesson, words, key, missing) for key in keys):
         return text("learn.written")
     return ""
+
+
+def in_words_of_the_form(said: str, text: Text) -> str:
+    """A sentence about settings with the words that stand at their fields, vLLM's name beside them."""
+    for name in SETTINGS:
+        label = text.named("setting_label", name)
+        mention = re.compile(rf"(?<![A-Za-z0-9_]){name}(=[^\s:：,，。]+)?(?![A-Za-z0-9_=])")
+        first = mention.search(said)
+        if first is not None:
+            rest = mention.sub(text("learn_change.field_again", label=label), said[first.end() :])
+            field = text("learn_change.field", label=label, name=first[0])
+            said = said[: first.start()] + field + rest
+    return said

@@ -6,7 +6,6 @@ from typing import Any
 from lessons.changed import changeable
 from lessons.grading import Grade, answer_of
 from views import session, studying
-from views.changing import in_words_of_the_form
 from views.components.piece import piece
 from views.covering import KEYS
 from views.figures.learning.lesson import (
@@ -26,6 +25,7 @@ from views.figures.learning.lesson import (
 from views.figures.moment import Moment
 from views.own_words import (
     holds_in_own_run,
+    in_words_of_the_form,
     over_later,
     over_own_run,
     over_recorded,
