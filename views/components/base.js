@@ -203,12 +203,14 @@ const measureFit = (root) => {
   if (root.style.maxHeight !== height) root.style.maxHeight = height;
   if (root.style.overflow !== "auto") root.style.overflow = "auto";
 };
-// What the open lens needs, so that the requests get the rest (requests.css). One that draws as much as there is
-// room for (data-adapts) has no height of its own.
+// What the open lens needs, so that the requests above it get the rest (requests.css). One that draws as much as there is
+// room for (data-adapts) has no height of its own. A change is known to the whole page, which then places everything anew.
 const claim = (root) => {
-  const above = document.querySelector(".st-key-requests"), { style } = document.documentElement;
-  const gap = above && root.getBoundingClientRect().top - above.getBoundingClientRect().bottom, needs = gap !== null && !root.hasAttribute("data-adapts");
-  const px = needs ? `${Math.ceil(gap + (root.scrollHeight + 3) * (root.currentCSSZoom ?? 1))}px` : "";
+  const column = root.getRootNode().host?.closest(".st-key-stage_requests"), { style } = document.documentElement;
+  if (!column) return; // a card beside the lens
+  const above = root.hasAttribute("data-adapts") ? null : column.querySelector(".st-key-requests");
+  const gap = above && root.getBoundingClientRect().top - above.getBoundingClientRect().bottom;
+  const px = above ? `${Math.ceil(gap + (root.scrollHeight + 3) * (root.currentCSSZoom ?? 1))}px` : "";
   if (style.getPropertyValue("--pw-need") === px) return;
   if (px) style.setProperty("--pw-need", px); else style.removeProperty("--pw-need");
 };
