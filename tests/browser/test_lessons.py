@@ -206,9 +206,19 @@ def test_the_languages_cover_no_page_of_the_navigation(page, base_url, language)
     page.goto(f"{base_url}/learn?lang={language}")
     switch, links = page.locator(".st-key-language_switch"), page.get_by_test_id("stTopNav")
     expect(switch).to_be_visible()
-    last, languages = links.locator("a").last.bounding_box(), switch.bounding_box()
-    is_beside = last["x"] + last["width"] <= languages["x"]
-    assert is_beside or languages["y"] >= last["y"] + last["height"]
+
+    def are_apart() -> bool:
+        last, languages = links.locator("a").last.bounding_box(), switch.bounding_box()
+        if last is None or languages is None:
+            return False
+        is_beside = last["x"] + last["width"] <= languages["x"]
+        return is_beside or languages["y"] >= last["y"] + last["height"]
+
+    for _ in range(50):  # the navigation folds once it has measured itself
+        if are_apart():
+            break
+        page.wait_for_timeout(100)
+    assert are_apart()
 
 
 def test_the_first_text_stands_alone(page, base_url):
