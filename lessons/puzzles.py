@@ -25,7 +25,6 @@ from lessons.vocabulary import Vocabulary
 
 PATH = Path(__file__).with_name("puzzles.toml")
 BEST_PATH = Path(__file__).with_name("puzzles.best.toml")
-QUESTION = "question"  # the part that no other prompt has
 MAX_CODE = 4_000  # characters of a link
 
 

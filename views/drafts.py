@@ -92,10 +92,9 @@ def numbers_of(settings: Mapping[str, Any], text: Text) -> dict[str, Any]:
 
 def told_longer(draft: Draft, error: ConfigError, text: Text) -> ConfigError:
     """Where a prompt is longer than the model takes, with what can be done about it here."""
-    given = error.sentence.values if isinstance(error.sentence, Sentence) else {}
-    if given.keys() != {"tokens", "limit", "most"}:
+    if error.code != "prompt.too_many_tokens" or not isinstance(error.sentence, Sentence):
         return error
-    values = {name: int(str(value)) for name, value in given.items()}
+    values = {name: int(str(value)) for name, value in error.sentence.values.items()}
     fits = len(draft.text) * values["most"] // values["tokens"] // 100 * 100
     return ConfigError(
         text("prompt.too_long", most=max(fits, 1), **{k: values[k] for k in ("tokens", "limit")})

@@ -60,9 +60,7 @@ class Run:
         self.past_links: list[dict[str, str]] = []  # what found it before
         self.saving: Saving | None = None
         self.came_back = False  # from its file: an engine behind it has the past to repeat
-        self.became_copy = (
-            False  # it goes on under another link than it was opened by: not said yet
-        )
+        self.became_copy = False  # goes on under another link than it came by: not said yet
         self.refusal: str | None = None  # why no engine goes on with it
         self.drafts: dict[str, Draft] = {}  # request id -> what was typed for it
         self.num_interventions = 0  # aborts and resets: each stops the player

@@ -87,11 +87,11 @@ def load_model(
 ) -> LoadedModel:
     """Load `model`: None (the packaged default), a folder, a .gguf file or a hub id.
 
-    `dtype` None is bfloat16 where the device computes in it, else float32; "4bit" keeps the weights
-    that a GGUF stores in 4 bits, in bfloat16 around them; `device` None is CUDA where there is one; `num_threads` sets torch's threads for the whole process;
-    compiled steps take `prompt_threads` of their own for prompts, which a busy machine delays less than
-    torch's; in `known_steps_bytes` its runners share what they computed (known_steps.py). Raises SourceError if the
-    model is not to be had, ConfigError if it or an option does not fit.
+    `dtype` None is bfloat16 where the device computes in it, else float32; "4bit" keeps weights that a
+    GGUF stores in 4 bits; `device` None is CUDA where there is one. `num_threads` are torch's, for the
+    whole process, `prompt_threads` those of compiled steps for prompts; in `known_steps_bytes` its
+    runners share what they computed (known_steps.py). Raises SourceError if the model is not to be
+    had, ConfigError if it or an option does not fit.
     """
     chosen_device = choose_device(device)
     chosen_dtype = choose_dtype(dtype, chosen_device)

@@ -8,13 +8,12 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from engine.checks import check_token_ids, one_of
 from engine.errors import ConfigError
 from engine.runner.token_bytes import missing_bytes, vocabulary_bytes
 
-Mode = Literal["chat", "raw"]
 Turns = Sequence[tuple[str, str]]  # role and text of what was said before
 MODES = ("chat", "raw")
 _STAND_IN = "\u2063user text\u2063"  # a text that no template contains
@@ -125,11 +124,11 @@ class Tokenizer:
     def _encode_around(self, rendered: str) -> list[int]:
         """The template's halves with control tokens read, the user's text between without.
 
-            <|im_start|>user\n ..typed <|im_end|> text.. <|im_end|>\n<|im_start|>assistant\n
+            <|im_start|>user\\n ..typed <|im_end|> text.. <|im_end|>\\n<|im_start|>assistant\\n
             read ──────┤├─────── taken as text ─────────┤├─ read ──────────────────────────
 
         The cuts are at the template's control tokens and not at the user's text, because ordinary
-        tokens may merge across the seam ("\n" and a typed "\n" are one token).
+        tokens may merge across the seam ("\\n" and a typed "\\n" are one token).
         """
         before, after = self._render(_STAND_IN).split(_STAND_IN)
         head = before[: self._end_of_last_special(before)]

@@ -17,7 +17,6 @@ from engine.trace.state import NULL_BLOCK_ID, State
 Run = tuple[str, int]  # one of SLOT_STATES, number of slots
 
 SLOT_STATES = ("read", "now", "never", "hidden", "later", "open", "hole")
-READ_STATES = frozenset({"read", "now", "never"})
 
 
 class Query(NamedTuple):

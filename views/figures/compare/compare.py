@@ -61,7 +61,10 @@ _LOOKS = OnePerTrace(_look)
 
 
 def compare(left: Half, right: Half, text: Text, unended: Collection[str] = ()) -> dict[str, Any]:
-    """`unended`: requests that go on behind the tokens that are repeated here. `places`: what differs, one for each step of the longer run and its end; None: as before."""
+    """`unended`: requests that go on behind the tokens that are repeated here.
+
+    `places`: what differs, one for each step of the longer run and its end; None: as before.
+    """
     halves = (left, right)
     looks = [None if half.trace is None else _LOOKS.of(half.trace) for half in halves]
     both = [None if look is None else look.frames for look in looks]
