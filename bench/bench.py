@@ -21,6 +21,8 @@ class Options(argparse.Namespace):
     batches: list[int]
     model: str | None
     vllm_python: str | None
+    llama_python: str | None
+    llama_models: list[str]
 
 
 def parse_options() -> Options:
@@ -42,6 +44,8 @@ def parse_options() -> Options:
     parser.add_argument("--dtype", choices=("bfloat16", "float32", "4bit"), default="bfloat16")
     parser.add_argument("--model", help="a local folder; default: the model of the set-up")
     parser.add_argument("--vllm-python", help="interpreter of an environment with vLLM 0.17.1")
+    parser.add_argument("--llama-python", help="interpreter of one with llama-cpp-python")
+    parser.add_argument("--llama-models", nargs="+", default=[], metavar="GGUF")
     return parser.parse_args(namespace=Options())
 
 
@@ -62,9 +66,7 @@ def measure_models(options: Options, size: Size) -> dict[str, Any]:
     for name in MODEL_PARTS:
         if name in options.only:
             found |= parts[name]()
-    if options.vllm_python:
-        found["vllm"] = bench.vllm(options.vllm_python)
-    return found
+    return found | bench.beside(options)
 
 
 def measure_bookkeeping(options: Options, size: Size) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def main() -> None:
     load = OtherLoad()
     print(f"{machine()}; {options.num_threads} threads")
     found = measure_bookkeeping(options, size)
-    if set(MODEL_PARTS) & set(options.only) or options.vllm_python:
+    if set(MODEL_PARTS) & set(options.only) or options.vllm_python or options.llama_python:
         found |= measure_models(options, size)
     print(f"\n{load.sentence()}")
     print(json.dumps({"vllm": None} | found))

@@ -105,7 +105,22 @@ def measure_scheduler(size: workloads.Size) -> dict[str, Any]:
             for name, found in rows.items()
         ],
     )
-    return {"scheduler_steps_s": {name: rounded(value) for name, value in rows["decoding"].items()}}
+    keys = {"decoding": "scheduler_steps_s", "pressure": "scheduler_pressure_steps_s"}
+    return {
+        keys[workload]: {name: rounded(value) for name, value in found.items()}
+        for workload, found in rows.items()
+    }
+
+
+def scheduler_work(size: workloads.Size) -> dict[str, Any]:
+    """The two workloads of `measure_scheduler`, for another scheduler."""
+    both = (decoding_workload(size), pressed_workload(size))
+    return {
+        "prompts": workloads.scheduler_prompts(),
+        "num_warm_up_steps": WARM_UP_STEPS,
+        "num_steps": size.num_scheduler_steps,
+        "num_blocks": {workload.name: workload.config.num_blocks for workload in both},
+    }
 
 
 def trace_workload(num_steps: int) -> Workload:

@@ -2,11 +2,13 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
 from bench import workloads
+from bench.apart import LLAMA, VLLM, run_apart
+from bench.bookkeeping import scheduler_work
 from bench.floor import Floor, read_bandwidth_gb_s
 from bench.measure import Timing, alternating_medians, print_table, rounded
 from bench.pagewalk import Pagewalk
@@ -17,9 +19,17 @@ from bench.references import (
     time_generate,
     time_generate_batch,
 )
-from bench.vllm_run import run_vllm
 from engine.runner.four_bit import FOUR_BIT
 from engine.runner.packed_linear import weight_bytes
+
+
+class Beside(Protocol):
+    """Which other programs are measured after these."""
+
+    vllm_python: str | None
+    llama_python: str | None
+    llama_models: list[str]
+
 
 Timed = Callable[[Prompts, int], Timing]  # prompts and new tokens for each
 
@@ -151,7 +161,8 @@ class ModelBench:
         )
         return {"recording_share_of_step": share}
 
-    def vllm(self, python: str) -> dict[str, Any]:
+    def beside(self, options: Beside) -> dict[str, Any]:
+        """vLLM's and llama.cpp's figures, as far as an interpreter with them was named."""
         work = {
             "model": self.folder,
             "dtype": self.stock_dtype,
@@ -162,16 +173,22 @@ class ModelBench:
             "prefill": self.prefill_prompt,
             "shared_prefix": self.shared_prompts,
             "num_shared_new_tokens": workloads.SHARED_NEW_TOKENS,
-            "scheduler": {
-                "prompts": workloads.scheduler_prompts(),
-                "num_steps": self.size.num_scheduler_steps,
-            },
+            "scheduler": scheduler_work(self.size),
+            "llama_models": options.llama_models,
         }
-        found = run_vllm(python, work)
-        print_table(
-            f"vLLM {found['version']}, CPU backend, in its own process after the others",
-            self._method("the same prompts, eager, blocks of 16"),
-            ("figure", "value"),
-            [(name, found[name]) for name in found if name != "version"],
-        )
+        found: dict[str, Any] = {"vllm": None, "llama_cpp": None}
+        if options.vllm_python:
+            found["vllm"] = run_apart(options.vllm_python, VLLM, work)
+            self._print_beside("vLLM", "CPU backend, eager, blocks of 16", found["vllm"])
+        if options.llama_python:
+            found["llama_cpp"] = run_apart(options.llama_python, LLAMA, work)
+            self._print_beside("llama.cpp", "one request", found["llama_cpp"])
         return found
+
+    def _print_beside(self, name: str, what: str, found: dict[str, Any]) -> None:
+        print_table(
+            f"{name} {found['version']}, in its own process after the others",
+            self._method(f"the same prompts; {what}"),
+            ("figure", "value"),
+            [(key, value) for key, value in found.items() if key != "version"],
+        )

@@ -1,9 +1,10 @@
 """Runs inside an environment that has vLLM 0.17.1 with its CPU backend, not in ours.
 
-Reads the workloads as one JSON object from standard input (see vllm_run.py), runs them in this
+Reads the workloads as one JSON object from standard input (see apart.py), runs them in this
 process and prints one JSON object as its last line. Imports nothing of Pagewalk.
 """
 
+import dataclasses
 import json
 import os
 import statistics
@@ -18,6 +19,7 @@ os.environ["OMP_NUM_THREADS"] = str(WORK["num_threads"])
 
 import vllm  # noqa: E402  (reads the environment when it is imported)
 from vllm.v1.outputs import ModelRunnerOutput  # noqa: E402
+from vllm.v1.request import Request  # noqa: E402
 
 
 def load() -> Any:
@@ -65,27 +67,66 @@ def total_s(engine: Any, prompts: list[list[int]], num_new_tokens: int) -> float
     return times_s[-1] - start_s
 
 
-def scheduler_steps_s(engine: Any) -> float:
+def smaller_scheduler(scheduler: Any, num_blocks: int) -> Any:
+    """A new scheduler like that one, over a pool of `num_blocks`."""
+    pool = dataclasses.replace(scheduler.kv_cache_config, num_blocks=num_blocks)
+    return type(scheduler)(
+        vllm_config=scheduler.vllm_config,
+        kv_cache_config=pool,
+        structured_output_manager=scheduler.structured_output_manager,
+        block_size=scheduler.block_size,
+    )
+
+
+def scheduler_steps_s(scheduler: Any, block_hasher: Any) -> float:
     """schedule() and update_from_output() alone, 256 requests decoding, made-up tokens."""
-    engine.reset_prefix_cache()
-    scheduler = engine.engine_core.engine_core.scheduler
     work = WORK["scheduler"]
     for number, prompt in enumerate(work["prompts"]):
-        options = params(work["num_steps"] + 2)
-        engine.add_request(f"s{number}", {"prompt_token_ids": prompt}, options)
+        request = Request(
+            request_id=f"s{number}",
+            prompt_token_ids=prompt,
+            sampling_params=params(work["num_warm_up_steps"] + work["num_steps"] + 1),
+            pooling_params=None,
+            block_hasher=block_hasher,
+        )
+        scheduler.add_request(request)
     times_s = []
-    for step in range(work["num_steps"] + 1):
+    for step in range(work["num_warm_up_steps"] + work["num_steps"]):
         start_s = time.perf_counter()
         output = scheduler.schedule()
+        scheduled_s = time.perf_counter() - start_s
         ids = list(output.num_scheduled_tokens)
+        whole = [scheduler.requests[id_] for id_ in ids]
         sampled = ModelRunnerOutput(
             req_ids=ids,
             req_id_to_index={id_: index for index, id_ in enumerate(ids)},
-            sampled_token_ids=[[1000 + step] for _ in ids],
+            sampled_token_ids=[
+                [1000 + step] if request.num_computed_tokens >= request.num_tokens else []
+                for request in whole
+            ],
         )
+        start_s = time.perf_counter()
         scheduler.update_from_output(output, sampled)
-        times_s.append(time.perf_counter() - start_s)
-    return work["num_steps"] / sum(times_s[1:])
+        times_s.append(scheduled_s + time.perf_counter() - start_s)
+    return work["num_steps"] / sum(times_s[work["num_warm_up_steps"] :])
+
+
+def measure_scheduler(core: Any) -> dict[str, float]:
+    """Each on a new scheduler with the pool of Pagewalk's workload; median of the rounds."""
+
+    def median(num_blocks: int) -> float:
+        return statistics.median(
+            scheduler_steps_s(
+                smaller_scheduler(core.scheduler, num_blocks), core.request_block_hasher
+            )
+            for _ in range(WORK["num_rounds"])
+        )
+
+    pools = WORK["scheduler"]["num_blocks"]
+    return {
+        "scheduler_steps_s": median(pools["decoding"]),
+        "scheduler_pressure_steps_s": median(pools["pressure"]),
+    }
 
 
 def main() -> None:
@@ -104,7 +145,7 @@ def main() -> None:
         "shared_prefix_s": statistics.median(
             total_s(engine, WORK["shared_prefix"], WORK["num_shared_new_tokens"]) for _ in rounds
         ),
-        "scheduler_steps_s": scheduler_steps_s(engine),
+        **measure_scheduler(engine.engine_core.engine_core),
     }
     print(json.dumps(found))
 
