@@ -26,6 +26,7 @@ SIZING_CORE = ("engine.core.sizing", "engine.core.kv_cache_spec")
 PURE_CORE = (*SIZING_CORE, "engine.core.block_hash")
 CORE = Room(
     ours=("engine.core", "engine.trace.events", *SETTINGS),
+    packages=("msgspec",),  # records in their thousands that the garbage collector need not visit
     not_stdlib=("time", "random"),
 )
 RUNNER = Room(

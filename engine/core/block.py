@@ -3,21 +3,20 @@
 from array import array
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 NULL_BLOCK_ID = 0
 
 
-class Block:
+class Block(msgspec.Struct, gc=False, eq=False):
     """The bookkeeping of one block; its K and V lie in the cache tensors at the same id.
 
     vLLM 0.17.1: v1/core/kv_cache_utils.py KVCacheBlock
     """
 
-    __slots__ = ("cache_key", "kv_valid", "ref_cnt")
-
-    def __init__(self) -> None:
-        self.ref_cnt = 0
-        self.cache_key: bytes | None = None  # hash and group; survives freeing, until eviction
-        self.kv_valid = False  # it has a hash, and all of its K and V were computed
+    ref_cnt: int = 0
+    cache_key: bytes | None = None  # hash and group; survives freeing, until eviction
+    kv_valid: bool = False  # it has a hash, and all of its K and V were computed
 
 
 class FreeBlockQueue:

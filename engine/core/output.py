@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+
+import msgspec
 
 from engine.core.request import Request, SampledTokens
 
 
-class ScheduledRequest(NamedTuple):
+class ScheduledRequest(msgspec.Struct, frozen=True, gc=False):
     """One request's share of a step.
 
     vLLM 0.17.1: v1/core/sched/output.py NewRequestData, CachedRequestData
@@ -44,7 +45,7 @@ class ModelOutput:
     sampled: Mapping[str, SampledTokens] = field(default_factory=dict)
 
 
-class RequestOutput(NamedTuple):
+class RequestOutput(msgspec.Struct, frozen=True, gc=False):
     """What a request gained in one step. vLLM 0.17.1: v1/engine/__init__.py EngineCoreOutput"""
 
     request_id: str

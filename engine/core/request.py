@@ -41,6 +41,15 @@ class SampledTokens(NamedTuple):
     logprobs: tuple[float, ...] = ()
     top_logprobs: tuple[tuple[tuple[int, float], ...], ...] = ()
 
+    def first(self, count: int) -> "SampledTokens":
+        """Its first `count` tokens; the text stays, since it is readable already."""
+        return self._replace(
+            token_ids=self.token_ids[:count],
+            token_bytes=self.token_bytes[:count],
+            logprobs=self.logprobs[:count],
+            top_logprobs=self.top_logprobs[:count],
+        )
+
 
 class Request:
     """One prompt and what was generated for it.
@@ -134,32 +143,41 @@ class Request:
 
         TokensSampled comes first, then the hash of a block that a token fills.
         """
-        kept, stopped, text, token_bytes, logprobs, top_logprobs = sampled
-        status = RequestStatus.FINISHED_STOPPED if stopped else RequestStatus.RUNNING
-        num_tokens = len(self.token_ids)
-        for count, token_id in enumerate(kept, start=1):
-            if token_id in self.stop_token_ids:
-                status = RequestStatus.FINISHED_STOPPED
-            elif num_tokens + count >= self.max_total_tokens and not stopped:
-                status = RequestStatus.FINISHED_LENGTH_CAPPED
-            else:
-                continue
-            kept, token_bytes = kept[:count], token_bytes[:count]
-            logprobs, top_logprobs = logprobs[:count], top_logprobs[:count]
-            break
-        self.emit(
-            TokensSampled(
-                self.request_id, kept, num_rejected, text, token_bytes, logprobs, top_logprobs
+        ends = len(self.token_ids) + len(sampled.token_ids) >= self.max_total_tokens
+        if ends or sampled.stopped or not self.stop_token_ids.isdisjoint(sampled.token_ids):
+            sampled, self.status = self._cut_at_end(sampled)
+        if self.emit is not ignore:
+            self.emit(
+                TokensSampled(
+                    self.request_id,
+                    sampled.token_ids,
+                    num_rejected,
+                    sampled.text,
+                    sampled.token_bytes,
+                    sampled.logprobs,
+                    sampled.top_logprobs,
+                )
             )
-        )
-        self.token_ids.extend(kept)
+        self.token_ids += sampled.token_ids
         if len(self.token_ids) >= self.next_hash_at:
             first_new = len(self.block_hashes)
             self._hash_full_blocks()
             new_hashes = tuple(hash_.hex() for hash_ in self.block_hashes[first_new:])
             self.emit(BlockHashed(self.request_id, new_hashes))
-        self.status = status
-        return kept
+        return sampled.token_ids
+
+    def _cut_at_end(self, sampled: SampledTokens) -> tuple[SampledTokens, RequestStatus]:
+        """Without what comes behind the token that finishes the request, and how that ends it."""
+        num_tokens = len(self.token_ids)
+        for count, token_id in enumerate(sampled.token_ids, start=1):
+            if token_id in self.stop_token_ids:
+                status = RequestStatus.FINISHED_STOPPED
+            elif num_tokens + count >= self.max_total_tokens and not sampled.stopped:
+                status = RequestStatus.FINISHED_LENGTH_CAPPED
+            else:
+                continue
+            return sampled.first(count), status
+        return sampled, RequestStatus.FINISHED_STOPPED if sampled.stopped else self.status
 
     def _hash_full_blocks(self) -> None:
         if self.hasher is not None:

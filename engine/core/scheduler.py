@@ -118,6 +118,7 @@ class Scheduler:
         threshold = self.long_prefill_token_threshold
         max_computed = self.config.max_model_len - 1
         allocate, emit = self.kv_cache_manager.allocate_slots, self.emit
+        is_recorded = emit is not ignore  # most steps of most requests have no other event
         block_ids: Blocks | None
         no_blocks = self.kv_cache_manager.no_blocks
         index = 0
@@ -150,7 +151,8 @@ class Scheduler:
                 request, "running", count, computed, new_ids, drafts
             )
             batch.budget -= count
-            emit(RequestScheduled(request_id, count, computed, drafts))
+            if is_recorded:
+                emit(RequestScheduled(request_id, count, computed, drafts))
             index += 1
 
     def _preempt_until_it_fits(
