@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from engine.config import SamplingParams
+from engine.runner.likeliest import Likeliest, Top, likeliest
 
 NUM_TOP_LOGPROBS = 5
-_CHUNK = 128  # of the vocabulary; see `_top_logits`
 
 
 class Row(NamedTuple):
@@ -34,7 +34,7 @@ class Row(NamedTuple):
 class Sampled:
     token_id: int
     logprob: float  # of the token under the raw logits: no temperature, no truncation
-    top_logprobs: tuple[tuple[int, float], ...]  # the likeliest, in falling order
+    top_logprobs: Top  # the likeliest, of equal ones the lower id first
 
 
 def sample(logits: Tensor, rows: Sequence[Row]) -> list[Sampled]:
@@ -42,19 +42,25 @@ def sample(logits: Tensor, rows: Sequence[Row]) -> list[Sampled]:
     if not rows:
         return []
     logits = logits.float()
-    greedy = _argmax(logits).tolist()
-    token_ids = [_choose(logits[index], row, greedy[index]) for index, row in enumerate(rows)]
-    normaliser = logits.logsumexp(-1, keepdim=True)
-    chosen = logits.gather(1, torch.tensor(token_ids, device=logits.device)[:, None])
-    top_logits, top_ids = _top_logits(logits, min(NUM_TOP_LOGPROBS, logits.shape[1]))
-    logprobs = (chosen - normaliser).flatten().tolist()
-    top_logprobs = (top_logits - normaliser).tolist()
-    return [
-        Sampled(token_id, logprob, tuple(zip(ids, values)))
-        for token_id, logprob, ids, values in zip(
-            token_ids, logprobs, top_ids.tolist(), top_logprobs
-        )
+    found = likeliest(logits, min(NUM_TOP_LOGPROBS, logits.shape[1]))
+    token_ids = [
+        _choose(logits, index, row, greedy=top[0][0])
+        for index, (row, top) in enumerate(zip(rows, found.tops, strict=True))
     ]
+    logprobs = _logprobs(logits, token_ids, found)
+    return [
+        Sampled(token_id, logprob, top)
+        for token_id, logprob, top in zip(token_ids, logprobs, found.tops)
+    ]
+
+
+def _logprobs(logits: Tensor, token_ids: list[int], found: Likeliest) -> list[float]:
+    if all(token_id == top[0][0] for token_id, top in zip(token_ids, found.tops)):
+        return [top[0][1] for top in found.tops]
+    places = torch.tensor(token_ids, device=logits.device)[:, None]
+    normalisers = torch.tensor(found.normalisers, device=logits.device)
+    logprobs: list[float] = (logits.gather(1, places)[:, 0] - normalisers).tolist()
+    return logprobs
 
 
 def uniform(seed: int, output_index: int) -> float:
@@ -63,12 +69,12 @@ def uniform(seed: int, output_index: int) -> float:
     return (int.from_bytes(digest[:8], "big") >> 11) / (1 << 53)
 
 
-def _choose(logits: Tensor, row: Row, greedy: int) -> int:
+def _choose(logits: Tensor, index: int, row: Row, *, greedy: int) -> int:
     if row.forced_token_id is not None:
         return row.forced_token_id
     if row.sampling.temperature == 0:
         return greedy
-    return draw(logits, row.sampling, uniform(row.sampling.seed, row.output_index))
+    return draw(logits[index], row.sampling, uniform(row.sampling.seed, row.output_index))
 
 
 def draw(logits: Tensor, sampling: SamplingParams, u: float) -> int:
@@ -96,33 +102,3 @@ def truncate(scaled: Tensor, sampling: SamplingParams) -> Tensor:
         nucleus[order[0]] = True
         keep &= nucleus
     return keep
-
-
-def _argmax(logits: Tensor) -> Tensor:
-    """logits.argmax(-1), the first of equal ones; by chunks as below, which takes a third."""
-    num_rows, vocab_size = logits.shape
-    if vocab_size % _CHUNK:
-        return logits.argmax(-1)
-    chunks = logits.view(num_rows, -1, _CHUNK)
-    best = chunks.amax(-1).argmax(-1)  # [num_rows]
-    within = chunks[torch.arange(num_rows, device=logits.device), best].argmax(-1)
-    return best * _CHUNK + within
-
-
-def _top_logits(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` largest of each row and their ids, [num_rows, count] both.
-
-    In a large vocabulary the chunks with the largest maxima are found first: one vectorised pass
-    instead of a partial sort of everything.
-    """
-    num_rows, vocab_size = logits.shape
-    num_chunks = vocab_size // _CHUNK
-    if vocab_size % _CHUNK or num_chunks <= count:
-        values, ids = logits.topk(count)
-        return values, ids
-    chunks = logits.view(num_rows, num_chunks, _CHUNK)
-    best = chunks.amax(-1).topk(count).indices  # [num_rows, count]
-    candidates = chunks.gather(1, best[:, :, None].expand(-1, -1, _CHUNK)).flatten(1)
-    values, places = candidates.topk(count)
-    ids = best.gather(1, places // _CHUNK) * _CHUNK + places % _CHUNK
-    return values, ids

@@ -3,6 +3,7 @@
 //     step.c        the step itself: begin reading there
 //     attention.c   one row, one KV head: through the block table
 //     matrix.c      a few rows times a weight
+//     likeliest.c   what the sampler asks of the logits
 //     threads.c     sharing a loop out to the cores
 //     lanes.h       eight numbers at once
 //
@@ -10,7 +11,7 @@
 #pragma once
 #include <stdint.h>
 
-#define INTERFACE 1  // raised whenever a structure changes; Python compares
+#define INTERFACE 2  // raised whenever a structure changes; Python compares
 
 // How numbers are stored, in a weight or in the cache.
 enum Kind { FLOAT32 = 0, BFLOAT16 = 1, FLOAT16 = 2, FOUR_BIT = 3, EIGHT_BIT = 4 };
@@ -59,8 +60,21 @@ typedef struct {
     float *logits;                 // [num_samples, vocab_size]
 } Step;
 
+typedef struct {
+    int32_t num_rows, vocab_size, num_threads;
+    int32_t count;        // of likeliest tokens; the vocabulary has as many at least
+    const float *logits;  // [num_rows, vocab_size]
+    int32_t *ids;         // [num_rows, count]
+    float *logprobs;      // [num_rows, count], in falling order
+    float *normalisers;   // [num_rows]: a token's logprob is its logit less this
+} Likeliest;
+
 // 0, or 1 if there was no memory for the step.
 int decode_step(const Model *model, const Step *step);
+
+// 0, or 1 if a row has no softmax: a NaN, an infinity, or nothing above -infinity. Then what was
+// written means nothing.
+int likeliest(const Likeliest *given);
 
 // attention.c
 void write_kv(const Step *step, int layer, int row, const float *key, int num_numbers);

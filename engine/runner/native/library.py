@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.runner.native.structures import INTERFACE, Model, Step
+from engine.runner.native.structures import INTERFACE, Likeliest, Model, Step
 
 SOURCES = Path(__file__).parent
 BUILD = SOURCES / "build"
@@ -54,6 +54,8 @@ def library() -> Library:
     assert version == INTERFACE, f"decode.h says {version}, structures.py {INTERFACE}"
     loaded.decode_step.argtypes = (ctypes.POINTER(Model), ctypes.POINTER(Step))
     loaded.decode_step.restype = ctypes.c_int
+    loaded.likeliest.argtypes = (ctypes.POINTER(Likeliest),)
+    loaded.likeliest.restype = ctypes.c_int
     return Library(loaded, None)
 
 

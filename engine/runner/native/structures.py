@@ -5,7 +5,7 @@ from enum import IntEnum
 
 import torch
 
-INTERFACE = 1
+INTERFACE = 2
 
 Pointer = ctypes.c_void_p
 Int = ctypes.c_int32
@@ -92,4 +92,17 @@ class Step(ctypes.Structure):
         ("sample_rows", Pointer),
         ("hidden", Pointer),
         ("logits", Pointer),
+    )
+
+
+class Likeliest(ctypes.Structure):
+    _fields_ = (
+        ("num_rows", Int),
+        ("vocab_size", Int),
+        ("num_threads", Int),
+        ("count", Int),
+        ("logits", Pointer),
+        ("ids", Pointer),
+        ("logprobs", Pointer),
+        ("normalisers", Pointer),
     )
