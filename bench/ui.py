@@ -2,8 +2,8 @@
 
 A run of scripted tokens fills about half of a pool of 64, 1,024 or 131,928 blocks. The clock runs in
 the page: from the click on a button of the transport, or on the slider, until the words of the new
-moment stand there and the frame with them was painted. The transport is drawn last, so everything
-else is there then. The first picture is that of the first browser of a server that has just
+moment stand there and the frame with them was painted: a message that its animation callback posts
+arrives right after that. The transport is drawn last, so everything else is there then. The first picture is that of the first browser of a server that has just
 answered its health check; the model begins to load behind it, and steps are taken once it is there.
 """
 
@@ -42,10 +42,11 @@ window.deep = (selector) => { for (const host of document.querySelectorAll("*"))
 window.painted = (act) => new Promise((done, fail) => {
   const where = deep(".where"), before = where.textContent, began = performance.now();
   setTimeout(() => fail(new Error(`no picture after "${before}"`)), 30000);
-  const frame = (then) => requestAnimationFrame(then), seen = new MutationObserver(() => {
+  const { port1, port2 } = new MessageChannel(), seen = new MutationObserver(() => {
     if (where.textContent === before) return;
-    seen.disconnect(); frame(() => frame(() => done(performance.now() - began)));
+    seen.disconnect(); requestAnimationFrame(() => port2.postMessage(null));
   });
+  port1.onmessage = () => done(performance.now() - began);
   seen.observe(where, { childList: true, characterData: true, subtree: true }); act();
 });
 window.press = (name) => painted(() => deep(`button[data-name=${name}]`).click());

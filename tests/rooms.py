@@ -296,5 +296,5 @@ ROOMS: dict[str, Room] = {
     ),
     "views.first_page": Room(packages=("streamlit", "starlette")),
     "app": Room(ours=("views",), packages=("streamlit",)),
-    "views.serve": Room(ours=("views.first_page",), packages=("streamlit",)),
+    "views.serve": Room(ours=("views.first_page",), packages=("streamlit", "starlette")),
 }

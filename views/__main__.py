@@ -21,6 +21,7 @@ from views.model_choice import server_model
 
 VIEWS = Path(__file__).parent
 APP = VIEWS / "serve.py"
+SWITCH_S = 0.001  # Python's own is 0.005: so long an answer waits for each turn of what imports
 SLOW_TO_IMPORT = ("views.session", "streamlit.emojis", "numpy", "PIL.Image")
 
 
@@ -33,6 +34,7 @@ def main() -> None:
         sys.exit(str(error))
     given = sys.argv[1:]
     script = [] if given and not given[0].startswith("-") else [str(APP)]
+    sys.setswitchinterval(SWITCH_S)
     threading.Thread(target=_import, name="import", daemon=True).start()
     sys.argv = ["streamlit", "run", *script, *given]
     cli.main()

@@ -2,7 +2,8 @@
 
 Streamlit 1.67 asks for its server below the name of a page first, is refused, and waits 100 ms before
 it asks at the root; then it waits for an answer before it connects, and only with the first messages
-learns which more of its scripts they need. All of that is known before.
+learns which more of its scripts they need. All of that is known before. The scripts are answered from
+memory: Streamlit opens each file in a thread, while a server that has just started imports in others.
 """
 
 import json
@@ -12,8 +13,9 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 NAMES = (
     "home",
@@ -36,19 +38,44 @@ DRAWN_WITH = (
     "ButtonGroup",
     "Html",
 )  # Streamlit's, by every page of ours
+NAMED = re.compile(r'"\./static/js/([^"]+\.js)"')
+# A script has a name of its own for each content, as Streamlit says as well.
+FOR_EVER = {"Cache-Control": "public, immutable, max-age=31536000"}
 IMPORTED = re.compile(r'(?:\bfrom|\bimport)"\./([^"]+\.js)"')
 
 
 def routes() -> list[Route]:
     """One for each page. Streamlit answers at every other address."""
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     page = first_page()
 
     async def answer(_: Request) -> HTMLResponse:
         return HTMLResponse(page, headers={"Cache-Control": "no-cache"})
 
-    places = ("/".join(filter(None, (base, name))) for name in ("", *NAMES))
-    return [Route(f"/{place}", answer) for place in places]
+    return [Route(place(name), answer) for name in ("", *NAMES)]
+
+
+def place(path: str) -> str:
+    """Where on the server something of the app is."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{'/'.join(filter(None, (base, path)))}"
+
+
+class FromMemory:
+    """Answers where the first page's scripts are: before Streamlit, and with the same."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        names = NAMED.findall(first_page())
+        self.scripts = {place(f"static/js/{name}"): (SCRIPTS / name).read_bytes() for name in names}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        script = self.scripts.get(scope.get("path", ""))
+        answer = (
+            self.app
+            if script is None or scope["method"] != "GET"
+            else Response(script, media_type="application/javascript", headers=FOR_EVER)
+        )
+        await answer(scope, receive, send)
 
 
 def first_page() -> str:

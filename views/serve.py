@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
 
-from views.first_page import routes
+from views.first_page import FromMemory, routes
 
-app = st.App(str(Path(__file__).parents[1] / "app.py"), routes=routes())
+script = str(Path(__file__).parents[1] / "app.py")
+app = st.App(script, routes=routes(), middleware=[Middleware(FromMemory)])

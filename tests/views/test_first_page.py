@@ -5,6 +5,8 @@ import re
 
 import pytest
 import streamlit as st
+from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
 
 from tests.source_tree import ROOT
 from views.first_page import (
@@ -13,6 +15,7 @@ from views.first_page import (
     NAMES,
     SCRIPTS,
     STATIC,
+    FromMemory,
     first_page,
     needed_later,
     routes,
@@ -66,3 +69,22 @@ def test_below_a_path_it_stands_there(monkeypatch):
     options = {"server.baseUrlPath": "kv/cache", "client.allowedOrigins": ["https://example.org"]}
     monkeypatch.setattr("streamlit.get_option", options.get)
     assert [route.path for route in routes()][:2] == ["/kv/cache", "/kv/cache/home"]
+
+
+def test_its_scripts_are_answered_as_streamlit_does_and_the_rest_by_streamlit():
+    async def streamlit(scope, receive, send):
+        await PlainTextResponse("Streamlit's answer")(scope, receive, send)
+
+    client = TestClient(FromMemory(streamlit))
+    name = re.search(r'src="\./static/js/([^"]+)"', first_page()).group(1)
+    script = client.get(f"/static/js/{name}")
+    assert script.content == (SCRIPTS / name).read_bytes()
+    assert script.headers["content-type"] == "application/javascript"
+    assert script.headers["cache-control"] == "public, immutable, max-age=31536000"
+    assert all(
+        client.get(f"/static/js/{later}").text != "Streamlit's answer"
+        for later in needed_later(first_page())
+    )
+    for path in ("/", "/static/js/", "/static/js/none.js", "/static/js/..", "/_stcore/health"):
+        assert client.get(path).text == "Streamlit's answer"
+    assert client.post(f"/static/js/{name}").text == "Streamlit's answer"
