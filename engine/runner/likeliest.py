@@ -33,7 +33,7 @@ class Likeliest(NamedTuple):
 def likeliest(logits: Tensor, count: int) -> Likeliest:
     """`logits` [num_rows, vocab_size] in float32, of which `count` is at most the vocabulary."""
     found = None
-    if logits.device.type == "cpu" and logits.is_contiguous():
+    if logits.is_cpu and logits.is_contiguous():
         found = compiled(logits, count)
     return found or in_torch(logits, count)
 

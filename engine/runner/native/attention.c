@@ -2,45 +2,7 @@
 #include <math.h>
 #include "decode.h"
 #include "lanes.h"
-
-static float bits_to_float(uint32_t bits) {
-    union { uint32_t bits; float number; } both = {bits};
-    return both.number;
-}
-
-static uint32_t float_to_bits(float number) {
-    union { float number; uint32_t bits; } both = {number};
-    return both.bits;
-}
-
-// One KV head of one slot, from the cache's numbers to float32.
-static void widen(int kind, const void *cache, int64_t first, int count, float *out) {
-    const uint16_t *halves = (const uint16_t *)cache + first;
-    if (kind == FLOAT32) {
-        for (int i = 0; i < count; i++) out[i] = ((const float *)cache)[first + i];
-    } else if (kind == BFLOAT16) {
-        for (int i = 0; i < count; i++) out[i] = bits_to_float((uint32_t)halves[i] << 16);
-    } else {
-        for (int i = 0; i < count; i++) {
-            const int32_t high = (int32_t)((uint32_t)halves[i] << 16);
-            out[i] = bits_to_float((uint32_t)(high >> 3) & 0x8fffe000u) * 0x1p112f;
-        }
-    }
-}
-
-// To the nearest of the cache's numbers, of two equally near the even one.
-static void narrow(int kind, const float *numbers, int count, void *cache, int64_t first) {
-    if (kind == FLOAT32) {
-        for (int i = 0; i < count; i++) ((float *)cache)[first + i] = numbers[i];
-    } else if (kind == BFLOAT16) {
-        for (int i = 0; i < count; i++) {
-            const uint32_t bits = float_to_bits(numbers[i]);
-            ((uint16_t *)cache)[first + i] = (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
-        }
-    } else {
-        for (int i = 0; i < count; i++) ((_Float16 *)cache)[first + i] = (_Float16)numbers[i];
-    }
-}
+#include "numbers.h"
 
 // A row's K and V, all KV heads of both one after the other, into its slot.
 void write_kv(const Step *step, int layer, int row, const float *key, int num_numbers) {

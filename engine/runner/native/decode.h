@@ -6,12 +6,13 @@
 //     likeliest.c   what the sampler asks of the logits
 //     threads.c     sharing a loop out to the cores
 //     lanes.h       eight numbers at once
+//     numbers.h     numbers as they are stored
 //
 // Python (model.py) fills in the structures below and owns everything that they point to.
 #pragma once
 #include <stdint.h>
 
-#define INTERFACE 2  // raised whenever a structure changes; Python compares
+#define INTERFACE 3  // raised whenever a structure changes; Python compares
 
 // How numbers are stored, in a weight or in the cache.
 enum Kind { FLOAT32 = 0, BFLOAT16 = 1, FLOAT16 = 2, FOUR_BIT = 3, EIGHT_BIT = 4 };
@@ -50,13 +51,15 @@ typedef struct {
 
 typedef struct {
     int32_t num_rows, num_samples, num_threads;
-    int32_t cache_kind;
+    int32_t cache_kind, embedding_kind;
     int64_t value_offset;          // numbers from a slot's K to its V
     void *const *kv_caches;        // by layer: [2, num_blocks, block_size, num_kv_heads, head_size]
     const Places *const *places;   // by layer
-    const float *cosines, *sines;  // [num_rows, head_size]; the sine of the first half is negated
+    const int64_t *input_ids;      // [num_rows]
+    const int64_t *positions;      // [num_rows]
     const int64_t *sample_rows;    // [num_samples]
-    float *hidden;                 // [num_rows, hidden_size]: embeddings, and changed in place
+    const void *embeddings;        // [vocab_size, hidden_size] in `embedding_kind`
+    const float *cosines, *sines;  // [.., head_size], by position; sines of the first half negated
     float *logits;                 // [num_samples, vocab_size]
 } Step;
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import embedding
 
 from engine.runner.attention.backend import GroupBatch
 from engine.runner.input_batch import InputBatch
@@ -62,17 +61,17 @@ class NativeModel:
         """What a step reads of the weights."""
         return sum(weight.panels.nbytes for weight in self.kept if isinstance(weight, Weight))
 
-    def turns(self, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosines and signed sines, [num_rows, head_size]. Two threads that miss compute the same."""
-        last = int(positions.max())
+    def turns(self, num_positions: int) -> tuple[Tensor, Tensor]:
+        """Cosines and signed sines of that many positions or more, [.., head_size]. Two threads
+        that miss compute the same."""
         cosines, sines = self.cosines, self.sines
-        if last >= len(cosines) or last >= len(sines):
-            every = torch.arange(0, (last // TURNS_AT_ONCE + 1) * TURNS_AT_ONCE)
-            cosine, sine = self.rotary(torch.zeros(1), every[None])
-            cosines, sines = cosine[0], sine[0].clone()
+        if num_positions > min(len(cosines), len(sines)):
+            every = torch.arange(0, -(-num_positions // TURNS_AT_ONCE) * TURNS_AT_ONCE)
+            found = self.rotary(torch.zeros(1), every[None])
+            cosines, sines = (x[0].clone(memory_format=torch.contiguous_format) for x in found)
             sines[:, : self.head_size // 2].neg_()
             self.cosines, self.sines = cosines, sines
-        return cosines[positions], sines[positions]
+        return cosines, sines
 
     def _layer(self, stock: Any) -> Layer:
         attention, mlp = stock.self_attn, stock.mlp
@@ -133,8 +132,8 @@ class NativeDecode:
         if len(input_ids) > FEW_ROWS:
             num_threads = max(num_threads, model.prompt_threads)
         logits = torch.empty(len(sample_rows), model.vocab_size)
-        hidden = embedding(input_ids, model.embed_tokens.weight).float()
-        cosines, sines = model.turns(positions)
+        embeddings = model.embed_tokens.weight
+        cosines, sines = model.turns(max(groups[0].seq_lens))
         kept = [
             _fill(places, groups[group], window)
             for places, (group, window) in zip(self.places, self.kinds, strict=True)
@@ -144,13 +143,16 @@ class NativeDecode:
             num_samples=len(sample_rows),
             num_threads=num_threads,
             cache_kind=self.cache_kind,
+            embedding_kind=KINDS[embeddings.dtype],
             value_offset=self.value_offset,
             kv_caches=self.pointers,
             places=self.places_by_layer,
+            input_ids=input_ids.data_ptr(),
+            positions=positions.data_ptr(),
+            sample_rows=sample_rows.data_ptr(),
+            embeddings=embeddings.data_ptr(),
             cosines=cosines.data_ptr(),
             sines=sines.data_ptr(),
-            sample_rows=sample_rows.data_ptr(),
-            hidden=hidden.data_ptr(),
             logits=logits.data_ptr(),
         )
         failed = self.decode_step(model.structure, step)

@@ -1,5 +1,7 @@
 // One step: every row through every layer.
 //
+//     the tokens' embeddings; then in every layer
+//
 //     norm | QKV | turn Q and K, write K and V | attend | o, added to the row
 //     norm | gate and up, silu(gate) * up | down, added to the row
 //
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include "decode.h"
 #include "lanes.h"
+#include "numbers.h"
 
 #define ROWS_AT_ONCE 4
 
@@ -106,7 +109,8 @@ static void attend_task(const void *context, int task, int thread) {
 // Rotary embedding of one row's Q and K heads: x * cosine + (halves of x swapped) * sine.
 static void turn(const Model *model, const Step *step, int row, float *heads) {
     const int size = model->head_size, half = size / 2;
-    const float *cosine = step->cosines + row * size, *sine = step->sines + row * size;
+    const float *cosine = step->cosines + step->positions[row] * size;
+    const float *sine = step->sines + step->positions[row] * size;
     for (int head = 0; head < model->num_heads + model->num_kv_heads; head++, heads += size)
         for (int i = 0; i < half; i++) {
             const float first = heads[i], second = heads[half + i];
@@ -117,7 +121,7 @@ static void turn(const Model *model, const Step *step, int row, float *heads) {
 
 // Memory of one step, in one piece.
 typedef struct {
-    float *normed, *heads, *attended, *wide, *scaled, *sums, *scores;
+    float *hidden, *normed, *heads, *attended, *wide, *scaled, *sums, *scores;
     int64_t heads_stride, attended_stride, wide_stride, scores_room;
 } Room;
 
@@ -135,16 +139,16 @@ static float *make_room(const Model *model, const Step *step, int num_threads, R
     room->scores_room = (longest + LANES) * (model->num_heads / model->num_kv_heads);
     const int64_t widest = hidden + room->heads_stride + room->wide_stride;
     const int64_t parts[] = {
-        rows * hidden, rows * room->heads_stride, rows * room->attended_stride,
+        rows * hidden, rows * hidden, rows * room->heads_stride, rows * room->attended_stride,
         rows * room->wide_stride, widest, widest, num_threads * room->scores_room,
     };
-    float **places[] = {&room->normed, &room->heads, &room->attended, &room->wide,
-                        &room->scaled, &room->sums,  &room->scores};
+    float **places[] = {&room->hidden, &room->normed, &room->heads, &room->attended,
+                        &room->wide,   &room->scaled, &room->sums,  &room->scores};
     int64_t total = 0;
-    for (int i = 0; i < 7; i++) total += parts[i];
+    for (int i = 0; i < 8; i++) total += parts[i];
     float *memory = malloc((size_t)total * sizeof(float));
     float *next = memory;
-    for (int i = 0; i < 7; next += parts[i++]) *places[i] = next;
+    for (int i = 0; i < 8; next += parts[i++]) *places[i] = next;
     return memory;
 }
 
@@ -165,17 +169,24 @@ static void rows_out(Work *work, float *out, int64_t stride) {
     work->stride = stride;
 }
 
-static void norm_rows(const Work *work, const float *weight, float *out) {
-    const int size = work->model->hidden_size;
+static void norm_rows(const Work *work, const float *weight, const Room *room) {
+    const int64_t size = work->model->hidden_size;
     for (int row = 0; row < work->num_rows; row++)
-        norm(work->model, work->step->hidden + row * size, weight, out + row * size);
+        norm(work->model, room->hidden + row * size, weight, room->normed + row * size);
+}
+
+static void embed(const Model *model, const Step *step, float *hidden) {
+    const int64_t size = model->hidden_size;
+    for (int row = 0; row < step->num_rows; row++)
+        widen(step->embedding_kind, step->embeddings, step->input_ids[row] * size, (int)size,
+              hidden + row * size);
 }
 
 static void attention_of(Work *work, const Layer *layer, const Room *room) {
     const Model *model = work->model;
     const Step *step = work->step;
     const int kv = model->num_kv_heads * model->head_size;
-    norm_rows(work, layer->norm, room->normed);
+    norm_rows(work, layer->norm, room);
     rows_in(work, room->normed, model->hidden_size);
     rows_out(work, room->heads, room->heads_stride);
     product(work, put_panel, &layer->qkv, room);
@@ -187,19 +198,19 @@ static void attention_of(Work *work, const Layer *layer, const Room *room) {
     rows_out(work, room->attended, room->attended_stride);
     share_out(attend_task, work, step->num_rows * model->num_kv_heads);
     rows_in(work, room->attended, room->attended_stride);
-    rows_out(work, step->hidden, model->hidden_size);
+    rows_out(work, room->hidden, model->hidden_size);
     product(work, add_panel, &layer->o, room);
 }
 
 static void feed_forward(Work *work, const Layer *layer, const Room *room) {
     const Model *model = work->model;
-    norm_rows(work, layer->norm_again, room->normed);
+    norm_rows(work, layer->norm_again, room);
     rows_in(work, room->normed, model->hidden_size);
     rows_out(work, room->wide, room->wide_stride);
     work->up = &layer->up;
     product(work, gate_panel, &layer->gate, room);
     rows_in(work, room->wide, room->wide_stride);
-    rows_out(work, work->step->hidden, model->hidden_size);
+    rows_out(work, room->hidden, model->hidden_size);
     product(work, add_panel, &layer->down, room);
 }
 
@@ -208,7 +219,7 @@ static void head_of(Work *work, const Room *room) {
     const Model *model = work->model;
     const Step *step = work->step;
     for (int i = 0; i < step->num_samples; i++)
-        norm(model, step->hidden + step->sample_rows[i] * model->hidden_size, model->last_norm,
+        norm(model, room->hidden + step->sample_rows[i] * model->hidden_size, model->last_norm,
              room->normed + (int64_t)i * model->hidden_size);
     work->num_rows = step->num_samples;
     rows_in(work, room->normed, model->hidden_size);
@@ -229,6 +240,7 @@ int decode_step(const Model *model, const Step *step) {
         work.heads_stride = room.heads_stride;
         work.scores = room.scores;
         work.scores_room = room.scores_room;
+        embed(model, step, room.hidden);
         for (work.layer = 0; work.layer < model->num_layers; work.layer++) {
             attention_of(&work, &model->layers[work.layer], &room);
             feed_forward(&work, &model->layers[work.layer], &room);

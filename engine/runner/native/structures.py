@@ -5,7 +5,7 @@ from enum import IntEnum
 
 import torch
 
-INTERFACE = 2
+INTERFACE = 3
 
 Pointer = ctypes.c_void_p
 Int = ctypes.c_int32
@@ -84,13 +84,16 @@ class Step(ctypes.Structure):
         ("num_samples", Int),
         ("num_threads", Int),
         ("cache_kind", Int),
+        ("embedding_kind", Int),
         ("value_offset", Long),
         ("kv_caches", ctypes.POINTER(Pointer)),
         ("places", ctypes.POINTER(ctypes.POINTER(Places))),
+        ("input_ids", Pointer),
+        ("positions", Pointer),
+        ("sample_rows", Pointer),
+        ("embeddings", Pointer),
         ("cosines", Pointer),
         ("sines", Pointer),
-        ("sample_rows", Pointer),
-        ("hidden", Pointer),
         ("logits", Pointer),
     )
 
