@@ -84,7 +84,7 @@ def draw(logits: Tensor, sampling: SamplingParams, u: float) -> int:
     cumulated = torch.where(keep, (scaled - scaled.max()).exp(), 0.0).cumsum(0)
     target = torch.tensor(u, dtype=torch.float64, device=logits.device) * cumulated[-1]
     index = int(torch.searchsorted(cumulated, target, right=True))
-    return min(index, int(keep.nonzero()[-1]))
+    return index if index < len(logits) else int(keep.nonzero()[-1])
 
 
 def truncate(scaled: Tensor, sampling: SamplingParams) -> Tensor:
@@ -94,11 +94,22 @@ def truncate(scaled: Tensor, sampling: SamplingParams) -> Tensor:
     if 0 < sampling.top_k < len(scaled):
         keep &= scaled >= scaled.topk(sampling.top_k).values[-1]
     if sampling.top_p < 1:
-        ordered, order = scaled.masked_fill(~keep, float("-inf")).sort(descending=True, stable=True)
-        probabilities = ordered.softmax(-1)
-        before = probabilities.cumsum(0) - probabilities  # of all that are likelier
-        nucleus = torch.zeros_like(keep)
-        nucleus[order[before < sampling.top_p]] = True
-        nucleus[order[0]] = True
-        keep &= nucleus
+        keep = _nucleus(scaled.masked_fill(~keep, float("-inf")), sampling.top_p)
     return keep
+
+
+def _nucleus(scaled: Tensor, top_p: float) -> Tensor:
+    """Those before which the likelier ones do not reach `top_p`.
+
+    Few are sorted. Tokens less likely than (1 - top_p) / vocab_size do not make up 1 - top_p even
+    together: before each of them the likelier ones reach `top_p`.
+    """
+    probabilities = scaled.softmax(-1)
+    candidates = (probabilities * len(scaled) >= 1 - top_p).nonzero()[:, 0]
+    order = candidates[scaled[candidates].sort(descending=True, stable=True).indices]
+    ordered = probabilities[order]
+    before = ordered.cumsum(0) - ordered  # of all that are likelier
+    nucleus = torch.zeros_like(scaled, dtype=torch.bool)
+    nucleus[order[before < top_p]] = True
+    nucleus[order[0]] = True
+    return nucleus

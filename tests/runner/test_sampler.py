@@ -73,6 +73,28 @@ def test_top_k_keeps_what_ties_with_its_last():
     ]
 
 
+def nucleus_by_definition(scaled, top_p):
+    """Every token in falling order, of equal ones the first, until those before it reach p."""
+    order = sorted(range(len(scaled)), key=lambda token: (-scaled[token], token))
+    weights = [math.exp(scaled[token] - scaled[order[0]]) for token in order]
+    before, kept = 0.0, {order[0]}
+    for token, weight in zip(order, weights):
+        if before < top_p * sum(weights):
+            kept.add(token)
+        before += weight
+    return kept
+
+
+@pytest.mark.parametrize("top_p", [1e-9, 0.3, 0.8, 0.95, 0.999])
+@pytest.mark.parametrize("spread", [0.0, 0.3, 2.0, 20.0])
+def test_the_nucleus_is_what_a_sort_of_the_whole_vocabulary_finds(spread, top_p):
+    torch.manual_seed(6)
+    scaled = torch.randn(701).double() * spread
+    for logits in (scaled, scaled.round(), scaled.masked_fill(scaled > 0, float("-inf"))):
+        keep = truncate(logits, SamplingParams(temperature=1.0, top_p=top_p))
+        assert set(keep.nonzero()[:, 0].tolist()) == nucleus_by_definition(logits.tolist(), top_p)
+
+
 def test_frequencies_follow_the_probabilities():
     logits = logits_of(0.5, 0.3, 0.2)
     sampling = SamplingParams(temperature=1.0, seed=4)
