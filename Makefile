@@ -52,8 +52,8 @@ test-most: $(NATIVE)
 test-kernels: $(NATIVE)
 	$(IN_INTERPRETER) $(BIN)/python -m pytest -q -n 2 tests/kernels
 
-test-browser: $(NATIVE) # one browser at a time: two wait for each other
-	$(BIN)/python -m pytest -q -m browser
+test-browser: $(NATIVE)
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m browser
 
 lint: $(READY)
 	$(BIN)/ruff check .

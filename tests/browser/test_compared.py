@@ -64,5 +64,6 @@ def test_the_browser_s_back_button_leads_from_a_side_to_both_and_only_then_out_o
     expect(stands).to_contain_text("step 3, sub-step 8 of 11")
     page.go_back()
     expect(where(page)).to_have_text("step 4 of 7")
+    expect(page).to_have_url(re.compile("/compare.*at=4"))
     page.go_back()
     expect(page).not_to_have_url(re.compile("/compare"))
