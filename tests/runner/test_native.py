@@ -176,6 +176,18 @@ def test_prompts_take_more_threads_where_somebody_gives_them_and_say_the_same():
 
 
 @needs_library
+@pytest.mark.parametrize("token_id", [-1, 128, 10**12])
+def test_a_token_that_the_model_does_not_know_is_refused_and_nothing_is_read(token_id):
+    stock = build_stock("Llama", vocab_size=128)
+    engine = with_native(stock)
+    request_id = engine.add_request("0", [1, 2, 3], sampling=TWELVE)
+    engine.scheduler.requests[request_id or "0"].token_ids[1] = token_id
+    with pytest.raises(IndexError, match="not all are among 128 tokens"):
+        engine.step()
+    assert all(tensor.isnan().all() for tensor in engine.runner.tensors)
+
+
+@needs_library
 def test_engines_that_step_at_once_do_not_disturb_each_other():
     loaded = build_loaded(build_stock().bfloat16())
     prompts = [random_prompt(20, seed) for seed in range(4)]

@@ -12,7 +12,7 @@
 #pragma once
 #include <stdint.h>
 
-#define INTERFACE 3  // raised whenever a structure changes; Python compares
+#define INTERFACE 4  // raised whenever a structure changes; Python compares
 
 // How numbers are stored, in a weight or in the cache.
 enum Kind { FLOAT32 = 0, BFLOAT16 = 1, FLOAT16 = 2, FOUR_BIT = 3, EIGHT_BIT = 4 };
@@ -52,10 +52,11 @@ typedef struct {
 typedef struct {
     int32_t num_rows, num_samples, num_threads;
     int32_t cache_kind, embedding_kind;
+    int32_t vocab_size;            // of the embeddings
     int64_t value_offset;          // numbers from a slot's K to its V
     void *const *kv_caches;        // by layer: [2, num_blocks, block_size, num_kv_heads, head_size]
     const Places *const *places;   // by layer
-    const int64_t *input_ids;      // [num_rows]
+    const int64_t *input_ids;      // [num_rows], each below vocab_size or the step is refused
     const int64_t *positions;      // [num_rows]
     const int64_t *sample_rows;    // [num_samples]
     const void *embeddings;        // [vocab_size, hidden_size] in `embedding_kind`
@@ -72,7 +73,8 @@ typedef struct {
     float *normalisers;   // [num_rows]: a token's logprob is its logit less this
 } Likeliest;
 
-// 0, or 1 if there was no memory for the step.
+// 0, or NO_MEMORY or NO_SUCH_TOKEN; then nothing was written.
+enum { NO_MEMORY = 1, NO_SUCH_TOKEN = 2 };
 int decode_step(const Model *model, const Step *step);
 
 // 0, or 1 if a row has no softmax: a NaN, an infinity, or nothing above -infinity. Then what was

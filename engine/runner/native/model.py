@@ -16,7 +16,16 @@ from engine.runner.attention.backend import GroupBatch
 from engine.runner.input_batch import InputBatch
 from engine.runner.native.library import library
 from engine.runner.native.panels import Weight, weight_of
-from engine.runner.native.structures import KINDS, Kind, Layer, Model, Places, Pointer, Step
+from engine.runner.native.structures import (
+    KINDS,
+    NO_SUCH_TOKEN,
+    Kind,
+    Layer,
+    Model,
+    Places,
+    Pointer,
+    Step,
+)
 
 MAX_ROWS = 64
 FEW_ROWS = 8  # a step of no more waits for memory
@@ -127,7 +136,7 @@ class NativeDecode:
         sample_rows: Tensor,  # [num_samples]
         groups: Sequence[GroupBatch],
     ) -> Tensor:
-        """[num_samples, vocab_size] float32"""
+        """[num_samples, vocab_size] float32. IndexError, as of torch, for a token that there is not."""
         model, num_threads = self.model, torch.get_num_threads()
         if len(input_ids) > FEW_ROWS:
             num_threads = max(num_threads, model.prompt_threads)
@@ -144,6 +153,7 @@ class NativeDecode:
             num_threads=num_threads,
             cache_kind=self.cache_kind,
             embedding_kind=KINDS[embeddings.dtype],
+            vocab_size=len(embeddings),
             value_offset=self.value_offset,
             kv_caches=self.pointers,
             places=self.places_by_layer,
@@ -157,6 +167,8 @@ class NativeDecode:
         )
         failed = self.decode_step(model.structure, step)
         del kept  # not before
+        if failed == NO_SUCH_TOKEN:
+            raise IndexError(f"of {input_ids.tolist()} not all are among {len(embeddings)} tokens")
         if failed:
             raise MemoryError(f"no memory for a step of {len(input_ids)} rows")
         return logits

@@ -175,6 +175,12 @@ static void norm_rows(const Work *work, const float *weight, const Room *room) {
         norm(work->model, room->hidden + row * size, weight, room->normed + row * size);
 }
 
+static int knows_all_tokens(const Step *step) {
+    for (int row = 0; row < step->num_rows; row++)
+        if (step->input_ids[row] < 0 || step->input_ids[row] >= step->vocab_size) return 0;
+    return 1;
+}
+
 static void embed(const Model *model, const Step *step, float *hidden) {
     const int64_t size = model->hidden_size;
     for (int row = 0; row < step->num_rows; row++)
@@ -230,6 +236,7 @@ static void head_of(Work *work, const Room *room) {
 int interface_version(void) { return INTERFACE; }
 
 int decode_step(const Model *model, const Step *step) {
+    if (!knows_all_tokens(step)) return NO_SUCH_TOKEN;
     Room room;
     const int num_threads = begin_sharing(step->num_threads);
     float *memory = make_room(model, step, num_threads, &room);
@@ -249,5 +256,5 @@ int decode_step(const Model *model, const Step *step) {
     }
     end_sharing();
     free(memory);
-    return !has_room;
+    return has_room ? 0 : NO_MEMORY;
 }

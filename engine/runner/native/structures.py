@@ -5,7 +5,8 @@ from enum import IntEnum
 
 import torch
 
-INTERFACE = 3
+INTERFACE = 4
+NO_SUCH_TOKEN = 2  # what decode_step() says
 
 Pointer = ctypes.c_void_p
 Int = ctypes.c_int32
@@ -85,6 +86,7 @@ class Step(ctypes.Structure):
         ("num_threads", Int),
         ("cache_kind", Int),
         ("embedding_kind", Int),
+        ("vocab_size", Int),
         ("value_offset", Long),
         ("kv_caches", ctypes.POINTER(Pointer)),
         ("places", ctypes.POINTER(ctypes.POINTER(Places))),
