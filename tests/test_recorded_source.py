@@ -42,7 +42,7 @@ def test_a_whole_file_is_opened(tmp_path, pack):
     for given in (content, tmp_path / "run.jsonl", str(tmp_path / "run.jsonl")):
         source = open_recorded(given)
         assert source.trace.events_from(0) == LONE
-        assert (source.problem, source.stopped_in_step) == (None, None)
+        assert source.problem is None
         assert source.config == EngineConfig.from_mapping(source.trace.header.config)
 
 
@@ -53,7 +53,6 @@ def test_a_file_that_was_cut_is_opened_with_the_sentence_about_the_rest():
     assert source.problem == (
         "line 18: the file ends in the middle of step 1; what stands before it can be opened"
     )
-    assert source.stopped_in_step == 1
 
 
 def test_a_file_of_which_nothing_can_be_read_gets_one_sentence(tmp_path):

@@ -170,9 +170,3 @@ class Sessions:
         """ConfigError with a sentence if this session finds no room."""
         if not self.enter(session_id):
             raise ConfigError(text.count("limit.sessions", self.most))
-
-    @property
-    def num_there(self) -> int:
-        with self._lock:
-            self._entered = {other for other in self._entered if self._is_there(other)}
-            return len(self._entered)

@@ -77,11 +77,6 @@ class CacheRows:
             cache[:, slots[group]] = layer
 
 
-def one_group(num_layers: int, *, num_blocks: int, block_size: int) -> KVCacheLayout:
-    """Every layer in one group: a model with a single kind of attention."""
-    return KVCacheLayout(num_blocks, (tuple(range(num_layers)),), (block_size,))
-
-
 def allocate_kv_cache(
     layout: KVCacheLayout,
     *,

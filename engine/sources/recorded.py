@@ -29,12 +29,6 @@ class RecordedSource:
                 reason=error.sentence,
             ) from error
 
-    @property
-    def stopped_in_step(self) -> int | None:
-        """The step in whose middle the trace ends; None where it ends between two steps."""
-        state = self.trace.at(self.trace.last)
-        return state.step if is_midway(state) else None
-
 
 def open_recorded(content: str | Path | bytes, *, max_bytes: int = MAX_BYTES) -> RecordedSource:
     """A file, or its bytes (gzip or not). SourceError if not even its header can be read.

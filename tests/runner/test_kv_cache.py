@@ -4,7 +4,7 @@ import pytest
 
 from engine.config import SamplingParams
 from engine.errors import ConfigError
-from engine.runner.kv_cache import KVCacheLayout, one_group
+from engine.runner.kv_cache import KVCacheLayout
 from engine.runner.model_runner import ModelRunner
 from tests.runner.builders import build_engine, build_loaded, build_stock
 
@@ -30,7 +30,6 @@ def test_layers_of_two_groups_find_their_tensor():
     assert layout.num_tensors == 3
     assert [layout.group_of_layer(i) for i in range(5)] == [0, 1, 0, 1, 0]
     assert [layout.tensor_of_layer(i) for i in range(5)] == [0, 0, 1, 1, 2]
-    assert one_group(3, num_blocks=5, block_size=2).groups == ((0, 1, 2),)
 
 
 def test_groups_of_different_block_sizes_are_refused():

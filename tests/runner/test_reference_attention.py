@@ -182,10 +182,3 @@ def test_a_long_decode_is_no_reason_to_pad_thirty_short_ones():
     assert split_by_length([*spans, long], 16) == [[long], spans]
     assert split_by_length(spans[:4], 16) == [spans[:4]]
     assert split_by_length([], 16) == []
-
-
-def test_the_block_table_tensor_is_filled_up_with_the_null_block():
-    batch = GroupBatch(4, (0, 1, 2), (1, 9), ((5,), (2, 7, 1)), torch.tensor([20, 4]))
-    table = batch.block_table_tensor()
-    assert table.tolist() == [[5, 0, 0], [2, 7, 1]]
-    assert table.dtype == torch.int32

@@ -28,13 +28,6 @@ class GroupBatch:
     def num_seqs(self) -> int:
         return len(self.seq_lens)
 
-    def block_table_tensor(self) -> Tensor:
-        """[num_seqs, longest table] int32 on the device, filled up with the null block."""
-        longest = max((len(table) for table in self.block_tables), default=0)
-        rows = [[*table, *([0] * (longest - len(table)))] for table in self.block_tables]
-        table = torch.tensor(rows, dtype=torch.int32)
-        return table.view(len(rows), longest).to(self.slot_mapping.device)
-
 
 class AttentionBackend(Protocol):
     """Writes K and V into the cache, then attends through the block tables.
