@@ -116,9 +116,9 @@ CHOOSING = BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices"))
 # Module or package -> what it may import. The longest name that covers a module decides.
 ROOMS: dict[str, Room] = {
     "engine.errors": Room(),
-    "engine.checks": Room(ours=("engine.errors",)),
-    "engine.malformed": Room(ours=("engine.errors",)),
-    "engine.system": Room(ours=("engine.errors",)),
+    **dict.fromkeys(
+        ("engine.checks", "engine.malformed", "engine.system"), Room(ours=("engine.errors",))
+    ),
     "engine.config": Room(
         ours=("engine.checks", "engine.errors", "engine.malformed"), packages=("msgspec",)
     ),
@@ -129,6 +129,7 @@ ROOMS: dict[str, Room] = {
     "engine.core": CORE,
     "engine.core.block_hash": CORE._replace(packages=("cbor2", "xxhash")),
     "engine.runner": RUNNER,
+    "engine.runner.layout_choice": RUNNER._replace(packages=("torch", "msgspec")),
     # The GPU files. Nobody imports them before a device has passed the trial of its backend.
     **dict.fromkeys(
         (
@@ -249,21 +250,18 @@ ROOMS: dict[str, Room] = {
     **dict.fromkeys(("views.workloads", "views.comparing", "views.saving"), BEHIND_PAGES),
     "views.opening": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.figures.opened")),
     "views.limits": Room(ours=("engine.sources.saved", *SETTINGS, *TEXTS)),
-    "views.targets": BEHIND_PAGES,
     "views.actions": CHOOSING._replace(ours=(*CHOOSING.ours, "views.targets")),
     **dict.fromkeys(("views.bringing_back", "views.covering"), CHOOSING),
     "views.studying": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.own_runs")),
     "views.own_runs": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.ordering")),
-    "views.own_words": BEHIND_PAGES,
     "views.motion": Room(ours=("engine.trace",)),
-    "views.study": BEHIND_PAGES,
     "views.horizon": Room(ours=("engine.trace",)),
     "views.changing": Room(
         ours=("lessons", "engine.trace", "engine.errors", "views.drafts", *TEXTS)
     ),
     "views.ordering": CHOOSING._replace(ours=(*CHOOSING.ours, "views.share")),
-    "views.practice": BEHIND_PAGES,
-    "views.beat": BEHIND_PAGES,
+    **dict.fromkeys(("views.targets", "views.own_words", "views.study"), BEHIND_PAGES),
+    **dict.fromkeys(("views.practice", "views.beat"), BEHIND_PAGES),
     "views.beating": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.side_runs")),
     "views.compared": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.beating")),
     "views.practising": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.studying")),

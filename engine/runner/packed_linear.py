@@ -9,6 +9,8 @@ by dtype and processor:
     torch      whatever the others cannot do, and every other device
     int4pack   weights that are kept in the 4 bits of a file: four_bit.py
 
+oneDNN has several layouts; layout_choice.py finds the one that it is fastest with here.
+
 A bfloat16 weight fits a float16 exactly from 6e-5 up, and below with an error of 3e-8: far less
 than the rounding that bfloat16 activations would bring. A layer with a weight beyond float16 is
 multiplied by torch in float32, beside others that FBGEMM multiplies. Both kernels are private
@@ -26,9 +28,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from engine.runner import onednn
 from engine.runner.four_bit import FourBitWeight, four_bit_of, multiplication, side_by_side
+from engine.runner.layout_choice import choose_layout
 
-ROWS_PACKED_FOR = 8  # the layout is best for about so many rows; decode batches are
 SMALL = 600_000  # weights, 1.2 MB in float16: read by one thread in 30 microseconds
 MAX_HALF = 65504.0
 TOLERANCE = 1e-2  # of the largest output; a wrong layout is off by all of it
@@ -40,6 +43,7 @@ class Kernel(NamedTuple):
 
     name: str
     widens: bool  # needs float32 activations: the model has to be float32 around it
+    layout: int = onednn.USUAL  # of oneDNN's
 
 
 ONEDNN = Kernel("onednn", widens=False)
@@ -90,11 +94,13 @@ class PackedLinear(nn.Module):
 
 
 def kernel_for(model: nn.Module) -> Kernel:
-    """The best kernel for the linear layers of `model`, tried on the first that fits any."""
+    """The best kernel for the linear layers of `model`, tried on the first that fits any, and its
+    best layout."""
     weights = (layer.weight for layer in model.modules() if type(layer) is nn.Linear)
     fitting = (weight for weight in weights if _fits(weight, FBGEMM))
     tried = next(fitting, None)
-    return TORCH if tried is None else choose_kernel(tried)
+    kernel = TORCH if tried is None else choose_kernel(tried)
+    return kernel._replace(layout=choose_layout(model)) if kernel is ONEDNN else kernel
 
 
 def choose_kernel(weight: Tensor) -> Kernel:
@@ -169,8 +175,8 @@ def _multiplication(
 ) -> Callable[[Tensor], Tensor]:
     if kernel is FBGEMM:
         return _fbgemm(weight, bias)
-    if kernel is ONEDNN:
-        return _onednn(weight, bias)
+    if kernel.name == ONEDNN.name:
+        return onednn.multiplication(weight, bias, kernel.layout)
     return lambda x: linear(x, weight, bias)
 
 
@@ -203,9 +209,3 @@ def _let_fbgemm_warn() -> None:
         warnings.simplefilter("ignore")
         packed = torch.fbgemm_pack_gemm_matrix_fp16(torch.zeros(1, 1))
         torch.fbgemm_linear_fp16_weight_fp32_activation(torch.zeros(1, 1), packed, None)
-
-
-def _onednn(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
-    packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), ROWS_PACKED_FOR)
-    multiply = torch.ops.mkldnn._linear_pointwise.default
-    return lambda x: multiply(x, packed, bias, "none", [], "")
