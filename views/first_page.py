@@ -41,6 +41,8 @@ DRAWN_WITH = (
 NAMED = re.compile(r'"\./static/js/([^"]+\.js)"')
 # A script has a name of its own for each content, as Streamlit says as well.
 FOR_EVER = {"Cache-Control": "public, immutable, max-age=31536000"}
+# The runs of this tab are asked for by the first picture; the first question waits for the browser.
+ASK_EARLY = "try { sessionStorage.length; } catch { /* it keeps nothing */ }"
 IMPORTED = re.compile(r'(?:\bfrom|\bimport)"\./([^"]+\.js)"')
 
 
@@ -89,7 +91,7 @@ def first_page() -> str:
     }
     told = (
         f"<script>window.__streamlit = {{ BACKEND_BASE_URL: location.origin + {server}, "
-        f"HOST_CONFIG: {json.dumps(config)} }};</script>"
+        f"HOST_CONFIG: {json.dumps(config)} }}; {ASK_EARLY}</script>"
     )
     later = (
         f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'

@@ -50,7 +50,7 @@ def test_it_is_streamlits_page_with_lines_more():
 
 
 def test_it_brings_what_the_server_would_answer_for_its_host():
-    told = first_page().split("HOST_CONFIG: ", 1)[1].split(" };</script>")[0]
+    told = first_page().split("HOST_CONFIG: ", 1)[1].split(" }; try")[0]
     assert json.loads(told) == {
         "allowedOrigins": st.get_option("client.allowedOrigins"),
         "useExternalAuthToken": False,
