@@ -60,6 +60,17 @@ def test_without_the_package_it_falls_back(gpu, monkeypatch):
     assert "triton is not installed" in str(explain_backend(CUDA).reason)
 
 
+def test_a_package_that_cannot_be_imported_is_as_good_as_none(gpu, monkeypatch):
+    gpu((9, 0))
+    monkeypatch.setattr(choice.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setitem(sys.modules, "engine.runner.attention.triton_backend", None)
+    chosen, reason = explain_backend(CUDA)
+    assert chosen.name == "torch-reference"
+    assert str(reason).startswith(
+        "Attention runs in plain torch: the package triton cannot be imported (ModuleNotFoundError"
+    )
+
+
 def test_plain_torch_can_be_asked_for_and_says_nothing(gpu):
     gpu((7, 5))
     chosen, reason = explain_backend(CUDA, "torch")

@@ -56,8 +56,10 @@ def why_no_kernels(device: torch.device) -> str | None:
             return f"this GPU is an sm_{major}{minor}, and the Triton kernels need sm_80 or newer"
     if importlib.util.find_spec("triton") is None:
         return "the package triton is not installed"
-    from engine.runner.attention.triton_backend import INTERPRETED, why_kernels_fail
-
+    try:
+        from engine.runner.attention.triton_backend import INTERPRETED, why_kernels_fail
+    except Exception as error:  # as any package may that was built for another system
+        return f"the package triton cannot be imported ({type(error).__name__}: {error})"
     if device.type != "cuda" and not INTERPRETED:
         return "the Triton kernels need an NVIDIA GPU"
     return why_kernels_fail(device)
