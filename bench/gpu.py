@@ -1,5 +1,6 @@
 """`make bench-gpu PYTHON=...`: the kernels and the decode step on an NVIDIA GPU, with that
-interpreter's own torch and triton. Prints a table for each part, then one JSON line.
+interpreter's own torch and triton. Prints a table for each part, then one JSON line: what was
+measured, and under "errors" what failed. Without any error the exit code is 0.
 
 --dry runs every part small on the CPU, through Triton's interpreter: its times mean nothing.
 """
@@ -8,9 +9,12 @@ import argparse
 import importlib.util
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
+
+from bench.gpu_report import Report
 
 NEEDED = ("torch", "triton", "transformers")
 PARTS = ("attention", "prefill", "model", "engine")
@@ -53,39 +57,42 @@ def why_not(*, dry: bool) -> str | None:
     return None if reason is None else f"The kernels do not run here: {reason}."
 
 
-def measure(options: Options) -> dict[str, Any]:
+def measure(options: Options, report: Report) -> None:
     from bench import gpu_attention
     from bench.gpu_clock import Clock
 
     clock = Clock(dry=options.dry)
-    found: dict[str, Any] = {"card": card(dry=options.dry), "dry": options.dry}
-    print(found["card"])
-    found |= clock.measure_ceilings() | gpu_attention.check(clock)
-    parts: dict[str, Callable[[], dict[str, Any]]] = {
-        "attention": lambda: {"decode_attention": gpu_attention.measure_decode(clock)},
-        "prefill": lambda: {"prefill_attention": gpu_attention.measure_prefill(clock)},
-        "model": lambda: measure_model(clock),
-        "engine": lambda: measure_engine(clock),
+    report.found |= {"card": card(dry=options.dry), "dry": options.dry}
+    print(report.found["card"])
+    with report.attempt("ceilings"):
+        report.found |= clock.measure_ceilings()
+    with report.attempt("check"):
+        report.found |= gpu_attention.check(clock)
+    parts: dict[str, Callable[[], None]] = {
+        "attention": lambda: gpu_attention.measure_decode(clock, report),
+        "prefill": lambda: gpu_attention.measure_prefill(clock, report),
+        "model": lambda: measure_model(clock, report),
+        "engine": lambda: measure_engine(clock, report),
     }
     for name in options.only:
-        found |= parts[name]()
-    return found
+        with report.attempt(name):
+            parts[name]()
 
 
-def measure_model(clock: Any) -> dict[str, Any]:
+def measure_model(clock: Any, report: Report) -> None:
     from bench.gpu_model import ModelBench
 
-    return ModelBench(clock).measure()
+    ModelBench(clock, report).measure()
 
 
-def measure_engine(clock: Any) -> dict[str, Any]:
+def measure_engine(clock: Any, report: Report) -> None:
     """Needs what the engine needs besides torch, and the model of the set-up."""
     if importlib.util.find_spec("msgspec") is None:
-        print("\nEngine: not measured, since msgspec is missing here.")
-        return {"engine_step": None}
+        report.fail("engine", "not measured, since msgspec is missing here")
+        return
     from bench.gpu_engine import measure_steps
 
-    return {"engine_step": measure_steps(clock)}
+    measure_steps(clock, report)
 
 
 def card(*, dry: bool) -> str:
@@ -110,9 +117,16 @@ def main() -> int:
     if reason is not None:
         print(reason, file=sys.stderr)
         return 1
-    if not options.check:
-        print(f"\n{json.dumps(measure(options))}")
-    return 0
+    if options.check:
+        return 0
+    report = Report()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a time limit loses nothing either
+    try:
+        measure(options, report)
+    except KeyboardInterrupt:
+        report.fail("all", "stopped before its end")
+    print(f"\n{json.dumps(report.found)}")
+    return 1 if report.errors else 0
 
 
 if __name__ == "__main__":

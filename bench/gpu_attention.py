@@ -8,7 +8,8 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from bench.gpu_clock import MAX_CACHED_TOKENS, Clock
-from bench.measure import print_table, rounded
+from bench.gpu_report import Report
+from bench.measure import rounded
 from engine.runner.attention.backend import GroupBatch
 from engine.runner.attention.reference import ReferenceAttention
 from engine.runner.attention.triton_backend import PagedPlan, TritonAttention, paged_attention
@@ -87,32 +88,36 @@ def check(clock: Clock) -> dict[str, Any]:
     return {"largest_relative_error": worst}
 
 
-def measure_decode(clock: Clock) -> list[dict[str, Any]]:
+def measure_decode(clock: Clock, report: Report) -> None:
     """Decode attention over batch x context x block size; the floor is K and V, read once."""
-    rows: list[dict[str, Any]] = []
+    rows = report.rows("decode_attention")
     for batch in clock.size.batches:
         for context in clock.size.contexts:
             if batch * context > MAX_CACHED_TOKENS:
                 continue
-            read_bytes = 2 * batch * context * NUM_KV_HEADS * HEAD_SIZE * clock.dtype.itemsize
-            sdpa_s = _sdpa_s(clock, batch, context)
-            for block_size in clock.size.block_sizes:
-                num_sets = clock.num_sets(read_bytes)
-                cases = [draw_case(clock, batch, context, block_size) for _ in range(num_sets)]
-                kernel_s = clock.kernel_s([case.attend for case in cases])
-                rows.append(
-                    {
-                        "batch": batch,
-                        "context": context,
-                        "block_size": block_size,
-                        "us": rounded(kernel_s * 1e6),
-                        "TB_s": rounded(read_bytes / kernel_s / 1e12),
-                        "of_floor": rounded(read_bytes / clock.bytes_s / kernel_s),
-                        "sdpa_us": rounded(sdpa_s * 1e6),
-                    }
-                )
-    _print("Decode attention", "bytes of K and V over the speed of a copy = the floor", rows)
-    return rows
+            with report.attempt(f"decode_attention {batch} x {context}"):
+                sdpa_s = _sdpa_s(clock, batch, context)
+                for block_size in clock.size.block_sizes:
+                    rows.append(_decode_row(clock, batch, context, block_size, sdpa_s=sdpa_s))
+    report.table("Decode attention", "bytes of K and V over the speed of a copy = the floor", rows)
+
+
+def _decode_row(
+    clock: Clock, batch: int, context: int, block_size: int, *, sdpa_s: float
+) -> dict[str, Any]:
+    read_bytes = 2 * batch * context * NUM_KV_HEADS * HEAD_SIZE * clock.dtype.itemsize
+    num_sets = clock.num_sets(read_bytes)
+    cases = [draw_case(clock, batch, context, block_size) for _ in range(num_sets)]
+    kernel_s = clock.kernel_s([case.attend for case in cases])
+    return {
+        "batch": batch,
+        "context": context,
+        "block_size": block_size,
+        "us": rounded(kernel_s * 1e6),
+        "TB_s": rounded(read_bytes / kernel_s / 1e12),
+        "of_floor": rounded(read_bytes / clock.bytes_s / kernel_s),
+        "sdpa_us": rounded(sdpa_s * 1e6),
+    }
 
 
 def _sdpa_s(clock: Clock, batch: int, context: int) -> float:
@@ -124,35 +129,38 @@ def _sdpa_s(clock: Clock, batch: int, context: int) -> float:
     )
 
 
-def measure_prefill(clock: Clock) -> list[dict[str, Any]]:
+def measure_prefill(clock: Clock, report: Report) -> None:
     """Whole prompts: the rate of the two products that a causal mask leaves."""
-    rows: list[dict[str, Any]] = []
+    rows = report.rows("prefill_attention")
     for batch, length in clock.size.prompts:
-        flop = 4 * NUM_HEADS * HEAD_SIZE * batch * length * (length + 1) / 2
-        query = _draw(clock, batch, NUM_HEADS, length, HEAD_SIZE)
-        key, value = (_draw(clock, batch, NUM_KV_HEADS, length, HEAD_SIZE) for _ in range(2))
-
-        def attend_contiguous(q: Tensor = query, k: Tensor = key, v: Tensor = value) -> Tensor:
-            return scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
-
-        sdpa_s = clock.kernel_s([attend_contiguous], turns=4)
-        for block_size in clock.size.block_sizes:
-            case = draw_case(clock, batch, length, block_size, query_len=length)
-            case.attend()  # its tiles are copied to the device once, and not while capturing
-            kernel_s = clock.kernel_s([case.attend], turns=4)
-            rows.append(
-                {
-                    "batch": batch,
-                    "tokens": length,
-                    "block_size": block_size,
-                    "us": rounded(kernel_s * 1e6),
-                    "TFLOP_s": rounded(flop / kernel_s / 1e12),
-                    "sdpa_TFLOP_s": rounded(flop / sdpa_s / 1e12),
-                }
-            )
-    _print("Prefill attention", "causal; SDPA on contiguous K and V beside it", rows)
-    return rows
+        with report.attempt(f"prefill_attention {batch} x {length}"):
+            sdpa_s = _sdpa_prefill_s(clock, batch, length)
+            for block_size in clock.size.block_sizes:
+                rows.append(_prefill_row(clock, batch, length, block_size, sdpa_s=sdpa_s))
+    report.table("Prefill attention", "causal; SDPA on contiguous K and V beside it", rows)
 
 
-def _print(title: str, method: str, rows: Sequence[dict[str, Any]]) -> None:
-    print_table(title, method, tuple(rows[0]), [tuple(row.values()) for row in rows])
+def _sdpa_prefill_s(clock: Clock, batch: int, length: int) -> float:
+    query = _draw(clock, batch, NUM_HEADS, length, HEAD_SIZE)
+    key, value = (_draw(clock, batch, NUM_KV_HEADS, length, HEAD_SIZE) for _ in range(2))
+    return clock.kernel_s(
+        [lambda: scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)],
+        turns=4,
+    )
+
+
+def _prefill_row(
+    clock: Clock, batch: int, length: int, block_size: int, *, sdpa_s: float
+) -> dict[str, Any]:
+    flop = 4 * NUM_HEADS * HEAD_SIZE * batch * length * (length + 1) / 2
+    case = draw_case(clock, batch, length, block_size, query_len=length)
+    case.attend()  # its tiles are copied to the device once, and not while capturing
+    kernel_s = clock.kernel_s([case.attend], turns=4)
+    return {
+        "batch": batch,
+        "tokens": length,
+        "block_size": block_size,
+        "us": rounded(kernel_s * 1e6),
+        "TFLOP_s": rounded(flop / kernel_s / 1e12),
+        "sdpa_TFLOP_s": rounded(flop / sdpa_s / 1e12),
+    }

@@ -4,11 +4,11 @@ import statistics
 from typing import Any
 
 from bench.gpu_clock import Clock
-from bench.measure import print_table, rounded
+from bench.gpu_report import Report
+from bench.measure import rounded
 from bench.workloads import random_prompt
 from engine.config import EngineConfig, SamplingParams
 from engine.engine import Engine
-from engine.errors import PagewalkError
 from engine.runner.model_loader import LoadedModel, load_model
 from engine.runner.model_runner import ModelRunner
 from engine.trace.events import Event, StepEnded
@@ -21,23 +21,20 @@ DRY_NEW_TOKENS = 3
 BLOCK_SIZE = 16
 
 
-def measure_steps(clock: Clock) -> list[dict[str, Any]] | None:
-    """Median decode steps at each batch size, with recording on; None without the model."""
+def measure_steps(clock: Clock, report: Report) -> None:
+    """Median decode steps at each batch size, with recording on."""
     dtype = str(clock.dtype).removeprefix("torch.")
-    try:
-        loaded = load_model(dtype=dtype, device=clock.device.type)
-    except PagewalkError as error:
-        print(f"\nEngine: not measured ({error}).")
-        return None
-    rows = [_measure(clock, loaded, batch) for batch in clock.size.batches]
-    print_table(
+    loaded = load_model(dtype=dtype, device=clock.device.type)
+    rows = report.rows("engine_step")
+    for batch in clock.size.batches:
+        with report.attempt(f"engine_step {batch}"):
+            rows.append(_measure(clock, loaded, batch))
+    report.table(
         "Engine step, ms",
         f"decode of {loaded.name} after {PROMPT_TOKENS} prompt tokens; runner: forward pass and "
         "sampling; the rest is scheduling, events and the trace",
-        tuple(rows[0]),
-        [tuple(row.values()) for row in rows],
+        rows,
     )
-    return rows
 
 
 def _measure(clock: Clock, loaded: LoadedModel, batch: int) -> dict[str, Any]:

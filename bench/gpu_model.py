@@ -11,7 +11,8 @@ from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
 from bench.gpu_attention import HEAD_SIZE, NUM_HEADS, NUM_KV_HEADS, group_batch
 from bench.gpu_clock import MAX_CACHED_TOKENS, Call, Clock
-from bench.measure import print_table, rounded
+from bench.gpu_report import Report
+from bench.measure import rounded
 from engine.runner.attention.plug import ATTENTION_NAME, STEP_ARGUMENT, PagedStep
 from engine.runner.attention.triton_backend import TritonAttention
 from engine.runner.decode_graph import CudaRecorder, DecodeGraphs, DecodeRow
@@ -33,8 +34,8 @@ class Again:
 
 
 class ModelBench:
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
+    def __init__(self, clock: Clock, report: Report) -> None:
+        self.clock, self.report = clock, report
         torch.manual_seed(0)
         config = LlamaConfig(
             vocab_size=clock.size.vocab_size,
@@ -52,16 +53,18 @@ class ModelBench:
         self.model: Any = LlamaForCausalLM(config).to(clock.device, clock.dtype).eval()
         self.weight_bytes = sum(p.numel() * p.element_size() for p in self.model.parameters())
 
-    def measure(self) -> dict[str, Any]:
+    def measure(self) -> None:
         """transformers' own generate() first: afterwards the model's attention is ours."""
-        found: dict[str, Any] = {"generate": self.generate()}
+        with self.report.attempt("generate"):
+            self.generate()
         self.model.set_attn_implementation(ATTENTION_NAME)
-        found["prefill_step"] = self.prefill()
-        found["decode_step"] = self.decode()
-        return found
+        with self.report.attempt("prefill_step"):
+            self.prefill()
+        with self.report.attempt("decode_step"):
+            self.decode()
 
-    def generate(self) -> list[dict[str, Any]]:
-        rows, new = [], self.clock.size.new_tokens
+    def generate(self) -> None:
+        rows, new = self.report.rows("generate"), self.clock.size.new_tokens
         options = GenerationConfig(
             do_sample=False, max_new_tokens=new, min_new_tokens=new, pad_token_id=0
         )
@@ -74,8 +77,9 @@ class ModelBench:
             run()
             total_s = self.clock.wall_s(run, rounds=3)
             rows.append({"batch": batch, "ms_per_step": rounded(total_s / new * 1e3)})
-        _print("transformers generate", f"{PROMPT_TOKENS} + {new} tokens, prefill included", rows)
-        return rows
+        self.report.table(
+            "transformers generate", f"{PROMPT_TOKENS} + {new} tokens, prefill included", rows
+        )
 
     def caches(self, num_blocks: int) -> list[Tensor]:
         shape = (2, num_blocks, BLOCK_SIZE, NUM_KV_HEADS, HEAD_SIZE)
@@ -85,49 +89,50 @@ class ModelBench:
         ]
 
     @torch.inference_mode()
-    def prefill(self) -> list[dict[str, Any]]:
-        rows = []
+    def prefill(self) -> None:
+        rows = self.report.rows("prefill_step")
         for batch, length in self.clock.size.prompts:
-            num_blocks = -(-length // BLOCK_SIZE)
-            tables = torch.randperm(batch * num_blocks).view(batch, -1).tolist()
-            group = group_batch(self.clock, tables, length, block_size=BLOCK_SIZE, query_len=length)
-            caches = self.caches(batch * num_blocks)
-            plan = TritonAttention().plan(group, window=None, dtype=self.clock.dtype)
-            step = PagedStep(TritonAttention(), tuple(caches), (plan,) * len(caches))
-            ids = torch.randint(0, 300, (1, batch * length), device=self.clock.device)
-            positions = torch.arange(length, device=self.clock.device).repeat(batch)[None]
-            last = torch.arange(1, batch + 1, device=self.clock.device) * length - 1
-            run = functools.partial(
-                self.model, input_ids=ids, position_ids=positions, use_cache=False,
-                logits_to_keep=last, **{STEP_ARGUMENT: step},
-            )  # fmt: skip
-            run()
-            step_s = self.clock.wall_s(run, rounds=5)
-            rows.append(
-                {
-                    "batch": batch,
-                    "tokens": length,
-                    "ms": rounded(step_s * 1e3),
-                    "tokens_s": rounded(batch * length / step_s),
-                }
-            )
-        _print("Prefill step", "stock model, our attention, eager", rows)
-        return rows
+            with self.report.attempt(f"prefill_step {batch} x {length}"):
+                rows.append(self._prefill(batch, length))
+        self.report.table("Prefill step", "stock model, our attention, eager", rows)
+
+    def _prefill(self, batch: int, length: int) -> dict[str, Any]:
+        num_blocks = -(-length // BLOCK_SIZE)
+        tables = torch.randperm(batch * num_blocks).view(batch, -1).tolist()
+        group = group_batch(self.clock, tables, length, block_size=BLOCK_SIZE, query_len=length)
+        caches = self.caches(batch * num_blocks)
+        plan = TritonAttention().plan(group, window=None, dtype=self.clock.dtype)
+        step = PagedStep(TritonAttention(), tuple(caches), (plan,) * len(caches))
+        ids = torch.randint(0, 300, (1, batch * length), device=self.clock.device)
+        positions = torch.arange(length, device=self.clock.device).repeat(batch)[None]
+        last = torch.arange(1, batch + 1, device=self.clock.device) * length - 1
+        run = functools.partial(
+            self.model, input_ids=ids, position_ids=positions, use_cache=False,
+            logits_to_keep=last, **{STEP_ARGUMENT: step},
+        )  # fmt: skip
+        run()
+        step_s = self.clock.wall_s(run, rounds=5)
+        return {
+            "batch": batch,
+            "tokens": length,
+            "ms": rounded(step_s * 1e3),
+            "tokens_s": rounded(batch * length / step_s),
+        }
 
     @torch.inference_mode()
-    def decode(self) -> list[dict[str, Any]]:
-        rows = []
+    def decode(self) -> None:
+        rows = self.report.rows("decode_step")
         for batch in self.clock.size.batches:
             for context in self.clock.size.contexts:
                 if batch * context <= MAX_CACHED_TOKENS:
-                    rows.append(self._decode(batch, context))
-        _print(
+                    with self.report.attempt(f"decode_step {batch} x {context}"):
+                        rows.append(self._decode(batch, context))
+        self.report.table(
             "Decode step, ms",
             "weights and K and V over the speed of a copy = the floor; stock: eager; graph: the same, "
             "captured; fused: captured; each with filling the inputs",
             rows,
         )
-        return rows
 
     def _decode(self, batch: int, context: int) -> dict[str, Any]:
         num_blocks = -(-(context + 1) // BLOCK_SIZE)
@@ -172,7 +177,3 @@ class ModelBench:
             recorder=Again if self.clock.dry else CudaRecorder(),
             buckets=(batch,),
         )
-
-
-def _print(title: str, method: str, rows: Sequence[dict[str, Any]]) -> None:
-    print_table(title, method, tuple(rows[0]), [tuple(row.values()) for row in rows])
