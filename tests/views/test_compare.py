@@ -199,6 +199,23 @@ def test_a_block_in_another_requests_table_differs_also_between_block_sizes():
     assert 4 in differing(one, other, same_blocks=False).block_ids
 
 
+@pytest.mark.parametrize(
+    ("on_the_left", "differ"),
+    [("30", [1, 2, 3, 5, 6, 7, 8]), ("9", [1, 2, 3, 5, 6, 7, 8]), ("8", [1, 2, 3, 5, 6, 7])],
+)
+def test_a_block_that_only_one_side_ever_used_differs_where_both_pools_have_it(on_the_left, differ):
+    """With the cache r1 shares 1, 2 and 3, so that the left pool is drawn up to block 7."""
+    sharing = letters("@0 ABCDEFGHIJKL > vwxyz\n@2 ABCDEFGHIJKLMN > xyz", TEXT)
+    right = {"num_blocks": "30", "enable_prefix_caching": "off"}
+    sides = halves(sharing, left={"num_blocks": on_the_left}, right=right)
+    one, other = (frames_of(side)[2] for side in sides)
+    assert len(one.blocks) == 8
+    assert other.requests["r1"].table == (5, 6, 7, 8)
+    place = compare(*sides, TEXT)["places"][2]
+    assert expanded(place["blocks"]) == differ
+    assert place["say"].startswith(f"{len(differ)} blocks of the pool differ: 1, 2, 3, 5, 6, 7")
+
+
 def test_numbers_are_sent_as_ranges():
     assert ranges([]) == []
     assert ranges([3]) == [3, 4]

@@ -43,9 +43,13 @@ class BlockFrame(NamedTuple):
     content: tuple[object, ...]  # its hash, or the tokens of a block that is in use without one
 
 
+NEVER_USED = BlockFrame("unused", 0, NO_HASH, ())
+
+
 class Frame(NamedTuple):
     requests: dict[str, RequestFrame]
-    blocks: tuple[BlockFrame, ...]
+    blocks: tuple[BlockFrame, ...]  # those that are drawn
+    num_blocks: int  # of the whole pool
 
 
 class Differing(NamedTuple):
@@ -92,7 +96,8 @@ def pictures(trace: Trace) -> Iterator[tuple[State, Frame]]:
             if id_ not in known or known[id_][0] is not block:
                 known[id_] = block, _block(state, id_)
         requests = {id_: _request(state, request) for id_, request in state.requests.items()}
-        yield state, Frame(requests, tuple(known[id_][1] for id_ in range(num_cells)))
+        blocks = tuple(known[id_][1] for id_ in range(num_cells))
+        yield state, Frame(requests, blocks, state.num_blocks)
 
 
 def _request(state: State, request: RequestState) -> RequestFrame:
@@ -125,13 +130,16 @@ def differing(left: Frame, right: Frame, *, same_blocks: bool) -> Differing:
     """`same_blocks`: both have one block_size, so that a block's content can be compared as well.
     Whose table a block stands in is compared always.
 
-    A block that only the larger pool has is no difference of its own: the settings say it.
+    A block that only the larger pool has is no difference of its own: the settings say it. One that
+    both have and only one side draws was never used on the other.
     """
     depth = len(BlockFrame._fields) if same_blocks else -1
     holders = _holders(left), _holders(right)
+    num_shared = min(left.num_blocks, right.num_blocks)
+    drawn = (frame.blocks[:num_shared] for frame in (left, right))
     block_ids = tuple(
         id_
-        for id_, (one, other) in enumerate(zip(left.blocks, right.blocks))
+        for id_, (one, other) in enumerate(zip_longest(*drawn, fillvalue=NEVER_USED))
         if one[:depth] != other[:depth] or holders[0].get(id_) != holders[1].get(id_)
     )
     tables: dict[str, tuple[int, ...]] = {}
