@@ -187,6 +187,14 @@ def test_what_can_never_fit_may_wait_for_ever_and_the_page_says_so(app):
     assert not payload(app, "transport")["can_go_on"]
 
 
+def test_the_setting_that_is_named_at_its_opposite_says_what_the_switch_makes_of_it(app):
+    open_own(app)
+    assert setting(app, "wait_for_ever")["name"] == "refuse_oversized=True"
+    set_switch(app, "wait_for_ever", True)
+    assert setting(app, "wait_for_ever")["name"] == "refuse_oversized=False"
+    assert setting(app, "enable_prefix_caching")["name"] == "enable_prefix_caching"
+
+
 def test_the_scripted_example_runs_again_with_other_settings(app):
     app.run()
     app.button(key="panel_settings").click().run()

@@ -22,7 +22,7 @@ MESSAGES: dict[str, str] = {
     "setting_name.enable_prefix_caching": "enable_prefix_caching",
     "setting_hint.enable_prefix_caching": "Full blocks can be found again by their hash. vLLM's default is on.",
     "setting_label.wait_for_ever": "Let what can never fit wait for ever",
-    "setting_name.wait_for_ever": "refuse_oversized=False",
+    "setting_name.wait_for_ever": "refuse_oversized",
     "setting_hint.wait_for_ever": "As vLLM 0.17.1 does; else such a prompt is refused at once, which is Pagewalk's own.",
     "settings.moving": "May change between two steps: a branch keeps its past as it was.",
     "settings.fixed": "Hold for a whole run: a branch does its past again with them.",

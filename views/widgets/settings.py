@@ -172,12 +172,18 @@ def _field(run: Run, name: str, problem: str | None, text: Text) -> dict[str, An
         "key": name,
         "kind": "switch" if isinstance(given, bool) else "number",
         "label": text.named("setting_label", name),
-        "name": text.named("setting_name", name),
+        "name": _name(name, value, text),
         "hint": text.told((text.named("setting_hint", name), _room(run, name, text))),
         "value": value,
         "changed": value != given,
         "problem": problem,
     }
+
+
+def _name(name: str, value: str | bool, text: Text) -> str:
+    """The engine's own; with what the switch makes of it where that is the opposite."""
+    said = text.named("setting_name", name)
+    return text("runs.setting", name=said, value=not value) if name == WAIT else said
 
 
 def _room(run: Run, name: str, text: Text) -> str:

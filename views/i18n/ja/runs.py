@@ -22,7 +22,7 @@ MESSAGES: dict[str, str] = {
     "setting_name.enable_prefix_caching": "enable_prefix_caching",
     "setting_hint.enable_prefix_caching": "満杯のブロックをハッシュで再び見つけます。vLLM の既定値はオン。",
     "setting_label.wait_for_ever": "決して入らないものを待たせ続ける",
-    "setting_name.wait_for_ever": "refuse_oversized=False",
+    "setting_name.wait_for_ever": "refuse_oversized",
     "setting_hint.wait_for_ever": "vLLM 0.17.1 と同じ動作。オフなら、そのようなプロンプトはすぐに拒否します（Pagewalk 独自）。",
     "settings.moving": "ステップの間で変えられます。分岐しても、過去はそのままです。",
     "settings.fixed": "実行全体に適用されます。分岐すると、過去もこの設定でやり直します。",

@@ -22,7 +22,7 @@ MESSAGES: dict[str, str] = {
     "setting_name.enable_prefix_caching": "enable_prefix_caching",
     "setting_hint.enable_prefix_caching": "满块可以凭哈希再次找到。vLLM 默认打开。",
     "setting_label.wait_for_ever": "让永远放不下的请求一直等",
-    "setting_name.wait_for_ever": "refuse_oversized=False",
+    "setting_name.wait_for_ever": "refuse_oversized",
     "setting_hint.wait_for_ever": "vLLM 0.17.1 就是这样；否则这样的提示词会立即被拒绝，这是 Pagewalk 自己的做法。",
     "settings.moving": "可以在两步之间改变：分支保留原样的过去。",
     "settings.fixed": "对整个运行有效：分支会用新设置重走过去。",
