@@ -49,6 +49,7 @@ class Coordinator:
             for group_id, spec in enumerate(specs)
         ]
         self.pool = pool
+        self.hash_block_size = hash_block_size
         self.drops_last_hit_block = drops_last_hit_block
         self.kinds = self._equal_groups(specs)
         self.alignment = math.lcm(*(kind.spec.block_size for kind in self.kinds))
@@ -72,8 +73,12 @@ class Coordinator:
         ]
         return sorted(kinds, key=lambda kind: not kind.is_full)
 
-    def find_longest_cache_hit(self, block_hashes: Sequence[bytes], max_length: int) -> Hit:
+    def find_longest_cache_hit(
+        self, block_hashes: Sequence[bytes], max_length: int, *, keeps_last_block: bool = False
+    ) -> Hit:
         """The longest prefix of at most `max_length` tokens that every group still holds.
+
+        With `keeps_last_block` as if EAGLE did not drop the last one.
 
         Each kind searches within the length that the kinds before it found, until nothing
         shrinks any more (SEMANTICS 11).
@@ -83,7 +88,9 @@ class Coordinator:
         while True:
             shorter = length
             for kind in self.kinds:
-                shorter = self._hit_of_kind(kind, block_hashes, shorter, found)
+                shorter = self._hit_of_kind(
+                    kind, block_hashes, shorter, found, keeps_last_block=keeps_last_block
+                )
             unchanged = shorter >= length
             length = shorter
             if unchanged or self.one_pass or len(self.kinds) == 1:
@@ -94,21 +101,51 @@ class Coordinator:
                     del found[group_id][length // kind.spec.block_size :]
         return Hit(length, tuple(tuple(found[i]) for i in range(len(self.managers))))
 
+    def stop_reason(self, block_hashes: Sequence[bytes], num_tokens: int, hit: Hit) -> str:
+        """Why `hit` of a prompt of `num_tokens` is no longer (see events.PrefixLookedUp)."""
+        next_block = hit.num_tokens // self.hash_block_size
+        if next_block >= len(block_hashes):
+            return "end"
+        if next_block >= (num_tokens - 1) // self.hash_block_size:
+            return "cap"
+        if self.drops_last_hit_block and hit.num_tokens < (
+            self.find_longest_cache_hit(
+                block_hashes, num_tokens - 1, keeps_last_block=True
+            ).num_tokens
+        ):
+            return "eagle"
+        if len(self.kinds) > 1 and any(
+            self._hit_of_kind(kind, block_hashes, num_tokens - 1, {}) > hit.num_tokens
+            for kind in self.kinds
+        ):
+            return "groups"
+        if not any(self._holds(kind, block_hashes, hit.num_tokens) for kind in self.kinds):
+            return "miss"
+        return "groups"
+
+    def _holds(self, kind: _EqualGroups, block_hashes: Sequence[bytes], start: int) -> bool:
+        """Whether the block that begins at token `start` is cached in these groups."""
+        hashes, index = merge_hashes(block_hashes, kind.hash_factor), start // kind.spec.block_size
+        if index >= len(hashes):
+            return False
+        return self.pool.get_cached_block(hashes[index], kind.group_ids) is not None
+
     def _hit_of_kind(
         self,
         kind: _EqualGroups,
         block_hashes: Sequence[bytes],
         max_length: int,
         found: dict[int, list[int]],
+        *,
+        keeps_last_block: bool = False,
     ) -> int:
         """Look up one kind, note its blocks in `found`, and return its hit in tokens."""
         size = kind.spec.block_size
         if kind.is_full and kind.group_ids[0] in found:
             return max_length // size * size  # a shorter prefix of a full hit is a hit
         hashes = merge_hashes(block_hashes, kind.hash_factor)
-        query = PrefixQuery(
-            hashes, max_length, kind.group_ids, self.drops_last_hit_block, self.alignment
-        )
+        drops = self.drops_last_hit_block and not keeps_last_block
+        query = PrefixQuery(hashes, max_length, kind.group_ids, drops, self.alignment)
         rows = kind.manager.find_longest_cache_hit(kind.spec, self.pool, query)
         for group_id, row in zip(kind.group_ids, rows, strict=True):
             found[group_id] = row

@@ -73,7 +73,7 @@ class KVCacheManager:
         next_block = hit.num_tokens // size
         dropped = 0
         if not reason:
-            reason = self._stop_reason(request, hit)
+            reason = self.coordinator.stop_reason(request.block_hashes, request.num_tokens, hit)
             if reason == "eagle":
                 dropped = 1
             if reason == "miss":
@@ -89,20 +89,6 @@ class KVCacheManager:
                 dropped,
             )
         )
-
-    def _stop_reason(self, request: Request, hit: Hit) -> str:
-        """Why the hit is no longer (see PrefixLookedUp)."""
-        next_block = hit.num_tokens // self.config.block_size
-        if next_block >= len(request.block_hashes):
-            return "end"
-        if next_block >= (request.num_tokens - 1) // self.config.block_size:
-            return "cap"
-        if len(self.managers) > 1:
-            return "groups"
-        next_hash = request.block_hashes[next_block]
-        if self.pool.get_cached_block(next_hash, (0,)) is None:
-            return "miss"
-        return "eagle" if self.coordinator.drops_last_hit_block else "groups"
 
     def _cut_before_invalid(self, request: Request, hit: Hit) -> Hit:
         """Give up the part of a hit whose K and V nobody computed (SEMANTICS 13)."""

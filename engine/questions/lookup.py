@@ -180,17 +180,8 @@ class AskedCache:
 
     def stop_reason(self, query: Query, found: Hit) -> str:
         """As KVCacheManager says it (see events.PrefixLookedUp)."""
-        size = self.config.block_size
-        next_block = found.num_tokens // size
-        if next_block >= len(query.block_hashes):
-            return "end"
-        if next_block >= (len(query.token_ids) - 1) // size:
-            return "cap"
-        if len(self.managers) > 1:
-            return "groups"
-        if not self.is_cached(query.block_hashes[next_block]):
-            return "miss"
-        return "eagle" if self.drops_last_hit_block else "groups"
+        hashes = [block_hash.encode() for block_hash in query.block_hashes]
+        return self.coordinator.stop_reason(hashes, len(query.token_ids), found)
 
     def cut_before_invalid(self, block_hashes: Sequence[str], found: Hit) -> tuple[Hit, int | None]:
         """The hit up to the first block that nobody computes, and that block (SEMANTICS 13)."""

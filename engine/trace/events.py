@@ -113,9 +113,9 @@ class PrefixLookedUp(Event):
     """The cache was asked for the longest prefix that it still holds.
 
     `stop_reason`: "miss" (`missed_hash` is not cached), "end" (every full block that may hit did),
-    "cap" (the next block is held back so that one token is left to compute), "groups" (several
-    groups had to agree), "eagle" (the last matched block is dropped), "skipped" (the request does
-    not read, or caching is off).
+    "cap" (the next block is held back so that one token is left to compute), "groups" (one group
+    would hit more, another does not), "eagle" (the last matched block is dropped), "skipped" (the
+    request does not read, or caching is off).
     """
 
     vllm_function: ClassVar[str] = "KVCacheManager.get_computed_blocks"
@@ -126,7 +126,7 @@ class PrefixLookedUp(Event):
     hit_block_ids: tuple[tuple[int, ...], ...]  # per group; 0 is the null block
     stop_reason: str
     missed_hash: str | None = None
-    num_dropped_blocks: int = 0  # EAGLE: the last matched block is dropped
+    num_dropped_blocks: int = 0  # EAGLE: 1, the last matched one; alignment may take more along
 
 
 class HitCut(Event):

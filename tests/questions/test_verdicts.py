@@ -7,6 +7,8 @@ from engine.questions.miss import why_miss, why_would_miss
 from engine.questions.reasons import (
     Diverges,
     FullHit,
+    GroupsDisagree,
+    LastBlockDropped,
     OtherParent,
     PartialBlock,
     Parting,
@@ -32,6 +34,25 @@ def test_every_lookup_of_a_recorded_run_is_explained_as_it_happened(name):
         for reason in found.reasons:
             if isinstance(reason, Diverges | OtherParent | PartialBlock) and reason.parting:
                 assert_shared(trace.at(cursor), event.request_id, reason.parting)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_event_of_a_lookup_and_its_verdict_name_the_same_kind_of_reason(name):
+    """Another group is named where one alone would hit more, a plain miss where none would."""
+    trace = golden_trace(name)
+    for cursor, event in lookups(trace):
+        reason = why_miss(trace, cursor, event.request_id).reason
+        if isinstance(reason, GroupsDisagree):
+            assert event.stop_reason == "groups"
+        elif isinstance(reason, LastBlockDropped):
+            assert event.stop_reason == "eagle"
+        else:
+            assert event.stop_reason != "groups" or len(trace.at(cursor).groups) == 1
+            assert event.stop_reason != "eagle"
+        next_block = event.num_hit_tokens // trace.at(cursor).block_size
+        if event.stop_reason == "miss":
+            hashes = trace.at(cursor).requests[event.request_id].block_hashes
+            assert event.missed_hash == hashes[next_block]
 
 
 def assert_shared(state, request_id, parting):
