@@ -10,7 +10,6 @@ import ctypes
 import functools
 import hashlib
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from engine.runner.native.structures import INTERFACE, Likeliest, Model, Step
+from engine.runner.processor import processor
 
 SOURCES = Path(__file__).parent
 BUILD = SOURCES / "build"
@@ -98,20 +98,8 @@ def _identity() -> str:
     digest = hashlib.sha256()
     for file in _files():
         digest.update(file.read_bytes())
-    digest.update(" ".join((*FLAGS, _processor())).encode())
+    digest.update(" ".join((*FLAGS, processor())).encode())
     return digest.hexdigest()[:16]
-
-
-def _processor() -> str:
-    """What -march=native looks at, as far as the system says it."""
-    names = [platform.machine(), platform.processor()]
-    try:
-        with Path("/proc/cpuinfo").open(encoding="ascii", errors="replace") as lines:
-            first = [line.strip() for line in iter(lines.readline, "\n") if line]
-        names += [line for line in first if line.startswith(("model", "flags", "Features"))]
-    except OSError:
-        pass
-    return " ".join(names)
 
 
 def main() -> int:
