@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.trace.events import BlocksFreed
+from engine.trace.events import BlocksFreed, SettingChanged
 from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
@@ -118,6 +118,23 @@ def test_a_number_follows_the_cursor_inside_a_step():
     assert [rows["tokens"]["value"] for rows in (before, after)] == ["0", "15"]
     assert [rows["empty"]["value"] for rows in (before, after)] == ["–", "6%"]
     assert [rows["hit_rate"]["value"] for rows in (before, after)] == ["–", "–"], "at a step's end"
+
+
+def test_a_step_that_has_not_begun_shows_no_tokens_of_the_step_before():
+    """request1 comes in before step 3 schedules; step 2 computed one token of request0."""
+    trace = golden_trace("doc_example")
+    assert trace.at(Cursor(3, 1)).step == 2
+    shown = (rows_at("doc_example", cursor)["tokens"] for cursor in (Cursor(3, 0), Cursor(3, 1)))
+    assert [(row["value"], row["beside"]) for row in shown] == [("1", "of 64"), ("0", "of 64")]
+    assert rows_at("doc_example", Cursor(3, 1))["running"]["value"] == "1"
+
+
+def test_the_budget_of_a_step_that_has_not_begun_is_the_one_that_it_will_have():
+    part = grown(golden_trace("doc_example"), 0)
+    step = golden_trace("doc_example").step_events(0)
+    part.extend([*step, SettingChanged(1, "max_num_batched_tokens", 32)])
+    row = numbers(part, moment_at(part, part.last), part.last, TEXT)["numbers"][-2]
+    assert (row["key"], row["value"], row["beside"]) == ("tokens", "0", "of 32")
 
 
 def test_blocks_taken_for_an_admission_are_as_full_as_they_will_be():

@@ -44,6 +44,12 @@ def moment_at(trace: Trace, cursor: Cursor) -> Moment:
     return Moment(state, tuple(happened), before, None if state.requests else _first_arrival(trace))
 
 
+def has_begun(state: State, cursor: Cursor) -> bool:
+    """Whether schedule() of the cursor's step was called. Until then the batch in `state` is that of
+    the step before: prompts and aborts come in between two steps."""
+    return state.step == cursor.step and (state.in_step or state.is_updated)
+
+
 def _first_arrival(trace: Trace) -> int | None:
     for step in range(trace.num_steps):
         if any(isinstance(event, events.RequestAdded) for event in trace.step_events(step)):

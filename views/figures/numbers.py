@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from engine.trace.state import Cursor
+from engine.trace.state import Cursor, State
 from engine.trace.trace import Trace
-from views.figures.moment import Moment
+from views.figures.moment import Moment, has_begun
 from views.figures.run_numbers import (
     NOTHING_YET,
     QUANTITIES,
@@ -35,7 +35,7 @@ def numbers(trace: Trace, moment: Moment, cursor: Cursor, text: Text) -> dict[st
     cursor = trace.cursor_at(trace.position(cursor))
     is_over = cursor.sub_step == trace.num_sub_steps(cursor.step)
     seen = min(cursor.step + is_over, num_steps)
-    now = numbers_of(moment.state)
+    now = _now(moment.state, cursor)
     return {
         "title": text("numbers.title"),
         "explain": text("numbers.explain"),
@@ -48,6 +48,15 @@ def numbers(trace: Trace, moment: Moment, cursor: Cursor, text: Text) -> dict[st
         "seen": round(seen / max(1, num_steps), 4),
         "at": round(min(1.0, (cursor.step + 0.5) / max(1, num_steps)), 4),
     }
+
+
+def _now(state: State, cursor: Cursor) -> StepNumbers:
+    """Of a step that has not begun nothing is scheduled, whatever the one before it computed."""
+    now = numbers_of(state)
+    if has_begun(state, cursor):
+        return now
+    budget = state.config["max_num_batched_tokens"]
+    return now._replace(num_scheduled_tokens=0, token_budget=budget)
 
 
 def _was_preempted(run: RunNumbers, now: StepNumbers) -> bool:

@@ -19,7 +19,7 @@ from engine.trace.trace import Trace
 from views.figures.batch.batch_reads import reads
 from views.figures.batch.batch_rows import DrawnRows, Place, Share, shares_of
 from views.figures.cache.request_tokens import token_words
-from views.figures.moment import block_words
+from views.figures.moment import block_words, has_begun
 from views.figures.selection import NOTHING, Selection
 from views.text import Text
 
@@ -42,9 +42,8 @@ def batch(
     """
     cursor = trace.cursor_at(trace.position(cursor))
     state = now = trace.at(cursor)
-    has_begun = state.step == cursor.step and (state.in_step or state.is_updated)
     payload: dict[str, Any] = {"title": text("batch.title", step=cursor.step)}
-    if not has_begun or not (state.scheduled or state.is_scheduled):
+    if not has_begun(state, cursor) or not (state.scheduled or state.is_scheduled):
         return payload | {"empty": text("batch.not_yet", step=cursor.step)}
     token_state = "now" if state.is_written else "scheduled"
     if state.is_scheduled:
