@@ -1,9 +1,11 @@
 """Why the cache does not hold one block: it never did, does not yet, or no longer does."""
 
+from collections.abc import Sequence
+
 from engine.core.block_hash import merge_hashes
 from engine.questions.cache_log import CacheLog, Entry
 from engine.questions.lookup import Query
-from engine.questions.parting import Partings
+from engine.questions.parting import Partings, requests_before
 from engine.questions.reasons import (
     Diverges,
     Evicted,
@@ -37,24 +39,37 @@ class Absence:
 
     def hashes(self, group_id: int) -> list[str]:
         """Of the group's own blocks, which may be several of the request's (SEMANTICS 3)."""
-        hashes = [block_hash.encode() for block_hash in self.query.block_hashes]
+        return self._merged(self.query.block_hashes, group_id)
+
+    def _merged(self, block_hashes: Sequence[str], group_id: int) -> list[str]:
+        hashes = [block_hash.encode() for block_hash in block_hashes]
         factor = self.state.group_block_sizes[group_id] // self.size
         return [block_hash.decode() for block_hash in merge_hashes(hashes, factor)]
 
-    def reason(self, group_id: int, index: int) -> Reason:
-        """Why the cache does not hold block `index` of this group."""
+    def reasons(self, group_id: int, index: int) -> list[Reason]:
+        """Why the cache does not hold block `index` of this group: mostly one. That somebody else
+        waits as well comes after those who did cache the same tokens, with other keys."""
         size = self.state.group_block_sizes[group_id]
         start = index * size
         block_hash = self.hashes(group_id)[index]
-        return (
-            self._lost(block_hash, group_id, start)
-            or self._nothing()
-            or self._not_yet(block_hash, group_id, start)
-            or self._other_keys(start + size)
+        not_yet = self._not_yet(block_hash, group_id, start)
+        other_keys = self._other_keys(start + size)
+        first = self._lost(block_hash, group_id, start) or self._nothing()
+        waits = not_yet if not_yet is not None and not_yet.why == "waiting" else None
+        if not first and waits and other_keys and self._has_cached(other_keys, group_id, index):
+            return [other_keys, waits]
+        return [
+            first
+            or not_yet
+            or other_keys
             or self._other_parent(group_id, start, block_hash)
             or self._parted(size, start)
             or self._alone(start)
-        )
+        ]
+
+    def _has_cached(self, other: OtherKeys, group_id: int, index: int) -> bool:
+        hashes = self._merged(self.state.requests[other.request_id].block_hashes, group_id)
+        return self.log.latest(hashes[index], group_id, self.position) is not None
 
     def _lost(self, block_hash: str, group_id: int, start: int) -> Reason | None:
         entry = self.log.latest(block_hash, group_id, self.position)
@@ -71,9 +86,9 @@ class Absence:
         return None if self.state.cached else NothingCached(self._num_others())
 
     def _num_others(self) -> int:
-        return len(self.state.requests.keys() - {self.query.request_id})
+        return sum(1 for _ in requests_before(self.state, self.query))
 
-    def _not_yet(self, block_hash: str, group_id: int, start: int) -> Reason | None:
+    def _not_yet(self, block_hash: str, group_id: int, start: int) -> NotCachedYet | None:
         """Somebody has the same tokens with the same keys, but did not get to cache them."""
         same, index = self.partings.same_keys, start // self.size
         if self.log.was_hole(block_hash, group_id, self.position):
@@ -87,7 +102,7 @@ class Absence:
         why = _why_not_yet(self.state.requests[same.request_id], stop)
         return NotCachedYet(same.request_id, index, why)
 
-    def _other_keys(self, stop: int) -> Reason | None:
+    def _other_keys(self, stop: int) -> OtherKeys | None:
         other = self.partings.other_keys
         if other is None or other.num_shared_tokens < stop:
             return None

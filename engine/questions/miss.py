@@ -155,7 +155,7 @@ class _Judge:
             return self._of_groups(hit, asked)
         if isinstance(asked.managers[0].spec, SlidingWindowSpec):
             return self._of_window(hit.num_tokens, asked, 0)
-        return [self.absence.reason(0, hit.num_tokens // asked.managers[0].block_size)]
+        return self.absence.reasons(0, hit.num_tokens // asked.managers[0].block_size)
 
     def _kept(self, whole: Hit, hit: Hit) -> Reason:
         last = [ids[-1] for ids in whole.block_ids if ids and ids[-1] != NULL_BLOCK_ID]
@@ -194,9 +194,8 @@ class _Judge:
             alone.index(least),
         )
         if max(alone) == hit.num_tokens:
-            return [
-                self.absence.reason(limiting, hit.num_tokens // asked.managers[limiting].block_size)
-            ]
+            next_block = hit.num_tokens // asked.managers[limiting].block_size
+            return self.absence.reasons(limiting, next_block)
         disagree = GroupsDisagree(tuple(alone), limiting, asked.coordinator.alignment)
         if isinstance(asked.managers[limiting].spec, SlidingWindowSpec):
             end = least // asked.managers[limiting].block_size
@@ -205,7 +204,7 @@ class _Judge:
             missing = alone[limiting] // asked.managers[limiting].block_size
         if missing is None or missing >= len(self.absence.hashes(limiting)):
             return [disagree]
-        return [disagree, self.absence.reason(limiting, missing)]
+        return [disagree, *self.absence.reasons(limiting, missing)]
 
     def _of_window(self, num_hit_tokens: int, asked: AskedCache, group_id: int) -> list[Reason]:
         """A window is content with the blocks under it; without enough of them it is no hit."""
@@ -214,14 +213,14 @@ class _Judge:
         last = (self.num_tokens - 1) // size
         cached = [i for i in range(next_block, last) if asked.is_cached(hashes[i], group_id)]
         if not cached:
-            return [self.absence.reason(group_id, next_block)]
+            return self.absence.reasons(group_id, next_block)
         missing, in_row = self._gap(group_id, asked, cached[-1] + 1)
         if missing is None:
-            return [self.absence.reason(group_id, next_block)]
+            return self.absence.reasons(group_id, next_block)
         spec = asked.managers[group_id].spec
         assert isinstance(spec, SlidingWindowSpec), spec
         gap = WindowGap(group_id, cdiv(spec.window - 1, size), in_row, missing)
-        return [gap, self.absence.reason(group_id, missing)]
+        return [gap, *self.absence.reasons(group_id, missing)]
 
     def _gap(self, group_id: int, asked: AskedCache, end: int) -> tuple[int | None, int]:
         """The nearest block in front of `end` that is not cached, and how many are behind it."""

@@ -1,6 +1,6 @@
 """Whose tokens go with these the longest, and where they part."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from engine.questions.lookup import Query
@@ -24,12 +24,20 @@ class Partings(NamedTuple):
         return max(found, key=lambda parting: parting.num_shared_tokens, default=None)
 
 
-def best_partings(state: State, query: Query) -> Partings:
-    """Among all other requests that are known at this moment, as far as their tokens are."""
-    best: dict[bool, tuple[int, RequestState]] = {}
+def requests_before(state: State, query: Query) -> Iterator[RequestState]:
+    """All other requests, but for those that wait behind it: they could not have cached anything."""
+    line, own = state.waiting, query.request_id
+    behind = set(line[line.index(own) + 1 :] if own in line else ())
     for request in state.requests.values():
-        if request.request_id == query.request_id:
-            continue
+        is_behind = request.request_id in behind and request.status == "WAITING"
+        if request.request_id != own and not is_behind:
+            yield request
+
+
+def best_partings(state: State, query: Query) -> Partings:
+    """Among the requests before it, as far as their tokens are known at this moment."""
+    best: dict[bool, tuple[int, RequestState]] = {}
+    for request in requests_before(state, query):
         added = request.added
         is_same = (added.lora_name or None, added.cache_salt or None) == (
             query.lora_name or None,

@@ -32,11 +32,11 @@ class ShorterThanBlock(NamedTuple):
 class NothingCached(NamedTuple):
     """The cache holds nothing at all, and never held this."""
 
-    num_others: int  # requests that are known
+    num_others: int  # requests before it (parting.py)
 
 
 class NoSharedPrefix(NamedTuple):
-    """Not even the first token is that of any other request."""
+    """Not even the first token is that of any request before it."""
 
     num_others: int
 

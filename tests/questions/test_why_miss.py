@@ -189,6 +189,39 @@ def test_two_who_wait_with_the_same_prompt_have_nothing_to_give_yet():
     assert found.reasons == (NotCachedYet("one", 0, "waiting"),)
 
 
+def test_who_waits_behind_it_is_no_reason():
+    """first and second share a start; at first's lookup nobody but `other` had run."""
+    trace = run(
+        request("other", range(200, 215)),
+        request("first", [*range(1, 13), 40]),
+        request("second", [*range(1, 13), 41]),
+    )
+    assert reasons(trace, "first") == (NoSharedPrefix(1),)
+    assert verdict(trace, "second").found.num_hit_tokens == 12
+
+
+def test_an_adapter_counts_before_somebody_who_waits_as_well():
+    trace = golden_trace("lora_keys")
+    assert reasons(trace, "b1") == (OtherKeys("a1", 13, "de", "fr", None, None),)
+    b2_waits = why_miss(trace, trace.after_update(0), "b2")
+    assert b2_waits is not None
+    assert b2_waits.reasons == (
+        OtherKeys("a1", 13, "de", "fr", None, None),
+        NotCachedYet("b1", 0, "waiting"),
+    )
+
+
+def test_an_adapter_that_has_cached_nothing_yet_is_no_reason_either():
+    """Nobody but `holder` has run: `two` with an adapter waits first, then plain, then one."""
+    holder = request("holder", range(200, 220), output=[1] * 6)
+    plain, one = request("plain", range(1, 16), step=1), request("one", range(1, 16), step=1)
+    two = request("two", range(1, 16), step=1, lora="fr")
+    trace = run(holder, two, plain, one, num_blocks=7, max_loras=1)
+    found = why_miss(trace, trace.after_update(1), "one")
+    assert found is not None
+    assert found.reasons == (NotCachedYet("plain", 0, "waiting"),)
+
+
 def test_whoever_is_preempted_misses_the_block_that_was_not_full():
     trace = golden_trace("eagle_preempt_chunked")
     assert NotCachedYet("b", 4, "preempted") in reasons(trace, "b")

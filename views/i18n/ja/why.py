@@ -24,7 +24,7 @@ MESSAGES: dict[str, str] = {
     "why.NothingCached": "ステップ {step} のルックアップの時点でキャッシュにハッシュが 1 つもなく、ヒットするものがありませんでした。",
     "why.NothingCached.now": "今はキャッシュにハッシュが 1 つもなく、ヒットするものがありません。",
     "why.NothingCached.do": "最初のリクエストが計算し、同じ始まりを持つ後のリクエストがヒットします。",
-    "why.NoSharedPrefix.other": "最初のトークンからすでに異なります。ほかに {n} リクエストありますが、同じ始まりのものはありません。",
+    "why.NoSharedPrefix.other": "最初のトークンからすでに異なります。先に来た {n} リクエストの中に、同じ始まりのものはありません。",
     "why.NoSharedPrefix.do": "共通する部分（システムプロンプト、文書）を前に、異なる部分（時刻、名前、質問）を後ろに置いてください。",
     "why.Diverges.other": "トークン {at} で {other} と分かれます（こちらは {ours}、あちらは {theirs}）。論理ブロック {block} 以降、満杯の {n} ブロックの計算が必要です。",
     "why.Diverges.ended.other": "{other} はトークン {last} で終わり、その先が同じリクエストはありませんでした。論理ブロック {block} 以降、満杯の {n} ブロックの計算が必要です。",
