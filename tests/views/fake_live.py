@@ -121,7 +121,10 @@ class LiveSource:
     def tokenize(self, text: str, mode: str, *, allow_special: bool = False) -> Tokenized:
         if mode == "raw" and not text:
             raise ConfigError("the prompt cannot be empty: type at least one character")
-        letters = text.encode()
+        try:
+            letters = text.encode()
+        except UnicodeEncodeError as error:
+            raise ConfigError("the prompt holds half a character") from error
         if mode == "raw":
             return Tokenized(tuple(letters), tuple(bytes([b]) for b in letters), ())
         system = b"You are helpful."

@@ -127,9 +127,26 @@ def carry(tag: str, words: dict[str, str]) -> None:
     Once on a page, outside of every fragment.
     """
     drawn = (CARRIER, next(_NUMBERS), *session.answered())
-    data = msgspec.json.encode({"drawn": drawn, "language": tag, "words": words})
+    data = encoded({"drawn": drawn, "language": tag, "words": words})
     hear = partial(session.note, CARRIER, "letter")
     _CARRIER(key=CARRIER, data=data, width="content", height="content", on_letter_change=hear)
+
+
+def encoded(payload: Any) -> bytes:
+    """JSON in UTF-8, which has no halves of a character (lone surrogates). A field of a browser and
+    a file can hold one: it is drawn as the sign for what cannot be read."""
+    try:
+        return msgspec.json.encode(payload)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_whole(msgspec.to_builtins(payload)))
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_whole(key): _whole(each) for key, each in value.items()}
+    return [_whole(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 # Of two drawings of a part the one with the higher number is newer, also across a restart.
@@ -186,14 +203,14 @@ def piece(
     payload = (_WITHHELD.get() or {}).get(key or name, payload)
     gathered = _GATHERED.get()
     if gathered is not None:
-        gathered.parts[key or name] = msgspec.json.encode(payload)
+        gathered.parts[key or name] = encoded(payload)
         if not gathered.sends:
             return
     width = "content" if name in NARROW else "stretch"
     assert "drawn" not in payload, name
     drawn = (key or name, next(_NUMBERS), *session.answered())
     # Of a dict, Streamlit asks pandas about each value.
-    data = msgspec.json.encode({"drawn": drawn, **payload})
+    data = encoded({"drawn": drawn, **payload})
     PIECES[name](key=key or name, data=data, width=width, height="content", **on_change)
 
 
