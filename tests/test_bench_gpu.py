@@ -4,6 +4,13 @@ import json
 import subprocess
 import sys
 
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from bench.gpu_attention import group_batch
+from bench.gpu_clock import Clock
+from bench.gpu_logits import Float32Step, complaint, off_by
 from bench.gpu_report import Report
 from tests.source_tree import ROOT
 
@@ -39,3 +46,46 @@ def test_a_run_that_is_stopped_says_what_it_had():
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["prefill_step"] == [{"ms": 3.0}]
     assert found["errors"] == [{"part": "all", "error": "stopped before its end"}]
+
+
+def test_the_fused_model_may_be_as_far_from_float32_as_the_stock_model_and_a_little_more():
+    assert complaint(stock=0.03, fused=0.040) is None
+    assert complaint(stock=0.03, fused=0.045) == (
+        "the fused model's logits are 0.045 off float32's, and 0.041 is allowed where the stock "
+        "model's are 0.03 off"
+    )
+
+
+@pytest.mark.parametrize("error", [0.2, float("nan")])
+def test_logits_that_are_wrong_in_both_are_not_taken_for_rounding(error):
+    assert "the stock model's logits are" in (complaint(stock=error, fused=error) or "")
+    assert "the fused model's logits are" in (complaint(stock=0.03, fused=error) or "")
+
+
+def test_a_distance_is_relative_and_over_all_rows():
+    exact = torch.tensor([[3.0, 0.0], [0.0, 4.0]])
+    assert off_by(torch.tensor([[3.0, 0.5], [0.0, 4.0]]).half(), exact) == pytest.approx(0.1)
+
+
+@torch.inference_mode()
+def test_the_float32_step_says_what_the_stock_model_says_and_leaves_the_cache_alone():
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=50, hidden_size=24, intermediate_size=40, num_hidden_layers=2,
+        num_attention_heads=3, num_key_value_heads=1, pad_token_id=0,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config).eval()
+    ids = torch.tensor([[7, 3, 9, 1, 4, 8]])
+    stock = model(input_ids=ids, use_cache=True)
+    caches = []
+    for layer in stock.past_key_values.layers:
+        seen = torch.stack([layer.keys[0], layer.values[0]]).transpose(1, 2)  # [2, 6, 1, 8]
+        cache = torch.full((2, 8, 1, 8), float("nan"))
+        cache[:, 4:], cache[:, :1] = seen[:, :4], seen[:, 4:5]  # the sixth is the step's to write
+        caches.append(cache.view(2, 2, 4, 1, 8))
+    before = [cache.clone() for cache in caches]
+    group = group_batch(Clock(dry=True), [[1, 0]], 6, block_size=4, query_len=1)
+    logits = Float32Step(model).logits(ids[0, -1:], group, caches)
+    torch.testing.assert_close(logits, stock.logits[:, -1])
+    for cache, then in zip(caches, before, strict=True):
+        assert torch.equal(cache.nan_to_num(9), then.nan_to_num(9))
