@@ -3,7 +3,7 @@
 import pytest
 
 from tests.views.branches import branch, go_to_end_of, names, run_id, run_steps, shown, two_prompts
-from tests.views.page import notice, open_own, payload, prompt, send, set_number, turn_to
+from tests.views.page import load, notice, open_own, payload, prompt, send, set_number, turn_to
 from views.shelf import MAX_RUNS
 
 
@@ -81,7 +81,6 @@ def gists(app):
 
 def test_a_run_that_is_no_branch_is_known_by_its_prompt_and_its_own_settings(app):
     open_own(app)
-    assert gists(app) == ["num_blocks=64"]
     send(app, "added", prompt("One  two three four five six seven eight"))
     assert gists(app) == ["“One two three four five six…”"]
     set_number(app, "num_blocks", 40)
@@ -90,6 +89,19 @@ def test_a_run_that_is_no_branch_is_known_by_its_prompt_and_its_own_settings(app
     run_steps(app, 2)
     branch(app)
     assert gists(app)[1] == "", "what is different in a branch says so itself"
+
+
+@pytest.mark.parametrize("example", ["doc_example", "own"])
+def test_an_untouched_example_claims_no_setting_as_its_own(app, example):
+    app.query_params["example"] = example
+    load(app.run())
+    assert [(run["name"], run["about"], run["gist"]) for run in payload(app, "runs")["runs"]] == [
+        ("Run 1", "", "")
+    ]
+    app.button(key="panel_settings").click().run()
+    set_number(app, "num_blocks", 9)
+    app.button(key="apply").click().run()
+    assert gists(app) == ["num_blocks=9"]
 
 
 def test_another_example_has_runs_of_its_own(app):

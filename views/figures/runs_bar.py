@@ -20,7 +20,6 @@ class RunLine(NamedTuple):
     request_id: str | None = None
     prompt: str = ""  # the first of a run that is no branch
     own: Mapping[str, Any] = {}  # its settings that are not those of its example
-    num_blocks: int = 0
     link: Mapping[str, str] = {}  # what finds it after a reload; empty where nothing does
 
 
@@ -51,14 +50,13 @@ def runs_bar(runs: Sequence[RunLine], run_id: int, text: Text) -> dict[str, Any]
 
 
 def _gist(run: RunLine, text: Text) -> str:
-    """By what one tells a run from others that are no branch either."""
+    """By what one tells a run from others that are no branch either; empty of an untouched example."""
     if run.from_number is not None:
         return ""
     words = " ".join(run.prompt.split())
     cut = words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS].rstrip()}…"
-    own = run.own if words or run.own else {"num_blocks": run.num_blocks}
     said = [text("runs.words", words=quoted(cut))] if words else []
-    said += [text("runs.setting", name=name, value=value) for name, value in own.items()]
+    said += [text("runs.setting", name=name, value=value) for name, value in run.own.items()]
     return text.listed(said)
 
 

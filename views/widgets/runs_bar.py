@@ -40,8 +40,7 @@ def _line(kept: Kept) -> RunLine:
             for name in (*MOVING, *FIXED)
             if getattr(run.config, name) != getattr(example, name)
         }
-        words, num_blocks = asked[0].text if asked else "", run.config.num_blocks
-        return line._replace(prompt=words, own=own, num_blocks=num_blocks)
+        return line._replace(prompt=asked[0].text if asked else "", own=own)
     return line._replace(
         from_number=origin.number,
         step=origin.step,
