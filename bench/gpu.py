@@ -17,6 +17,7 @@ from typing import Any
 from bench.gpu_report import Report
 
 NEEDED = ("torch", "triton", "transformers")
+TESTS_NEED = "pytest"  # make test-gpu runs the tests after --check
 PARTS = ("attention", "prefill", "model", "engine")
 
 
@@ -29,18 +30,25 @@ class Options(argparse.Namespace):
 def parse_options() -> Options:
     parser = argparse.ArgumentParser(prog="python -m bench.gpu", description=__doc__)
     parser.add_argument("--dry", action="store_true", help="small, on the CPU")
-    parser.add_argument("--check", action="store_true", help="only say whether it could run")
+    parser.add_argument(
+        "--check", action="store_true", help="only say whether make test-gpu could run"
+    )
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
     return parser.parse_args(namespace=Options())
 
 
-def why_not(*, dry: bool) -> str | None:
-    """One sentence: why nothing can be measured with this interpreter."""
+def why_not(*, dry: bool, check: bool = False) -> str | None:
+    """One sentence: why nothing can be measured, or tested, with this interpreter."""
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         return (
             f"{sys.executable} lacks {', '.join(missing)}: name another Python with PYTHON=..., "
             "whose torch sees an NVIDIA GPU."
+        )
+    if check and importlib.util.find_spec(TESTS_NEED) is None:
+        return (
+            f"{sys.executable} lacks {TESTS_NEED}, which the tests are run by: name another Python "
+            f"with PYTHON=..., or install {TESTS_NEED} into this one."
         )
     import torch
 
@@ -58,12 +66,13 @@ def why_not(*, dry: bool) -> str | None:
 
 
 def measure(options: Options, report: Report) -> None:
-    from bench import gpu_attention
+    from bench import gpu_attention, gpu_machine
     from bench.gpu_clock import Clock
 
     clock = Clock(dry=options.dry)
-    report.found |= {"card": card(dry=options.dry), "dry": options.dry}
-    print(report.found["card"])
+    with report.attempt("machine"):
+        report.found |= gpu_machine.facts(dry=options.dry)
+        print(gpu_machine.sentence(report.found))
     with report.attempt("ceilings"):
         report.found |= clock.measure_ceilings()
     with report.attempt("check"):
@@ -95,25 +104,11 @@ def measure_engine(clock: Any, report: Report) -> None:
     measure_steps(clock, report)
 
 
-def card(*, dry: bool) -> str:
-    import torch
-    import triton
-
-    versions = f"torch {torch.__version__}, triton {triton.__version__}"
-    if dry:
-        return f"a dry run on the CPU: its times mean nothing; {versions}"
-    properties = torch.cuda.get_device_properties(0)
-    return (
-        f"{properties.name}, {properties.multi_processor_count} processors, "
-        f"CUDA {torch.version.cuda}; {versions}"
-    )
-
-
 def main() -> int:
     options = parse_options()
     if options.dry:  # before anything imports triton
         os.environ |= {"TRITON_INTERPRET": "1", "PAGEWALK_ATTENTION": "triton"}
-    reason = why_not(dry=options.dry)
+    reason = why_not(dry=options.dry, check=options.check)
     if reason is not None:
         print(reason, file=sys.stderr)
         return 1

@@ -1,5 +1,7 @@
 """What the GPU's benchmark does around its kernels: it needs no GPU to be tested."""
 
+import datetime
+import importlib.util
 import json
 import subprocess
 import sys
@@ -8,6 +10,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from bench import gpu, gpu_machine
 from bench.gpu_attention import group_batch
 from bench.gpu_clock import Clock
 from bench.gpu_logits import Float32Step, complaint, off_by
@@ -34,7 +37,7 @@ import bench.gpu as gpu
 def measure(options, report):
     report.rows("prefill_step").append({"ms": 3.0})
     os.kill(os.getpid(), signal.SIGTERM)
-gpu.measure, gpu.why_not = measure, lambda dry: None
+gpu.measure, gpu.why_not = measure, lambda **_: None
 sys.argv = ["bench.gpu"]
 sys.exit(gpu.main())
 """
@@ -89,3 +92,39 @@ def test_the_float32_step_says_what_the_stock_model_says_and_leaves_the_cache_al
     torch.testing.assert_close(logits, stock.logits[:, -1])
     for cache, then in zip(caches, before, strict=True):
         assert torch.equal(cache.nan_to_num(9), then.nan_to_num(9))
+
+
+def test_a_python_without_pytest_is_refused_by_the_check_alone(monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: None if name == "pytest" else find(name)
+    )
+    reason = gpu.why_not(dry=True, check=True) or ""
+    assert "lacks pytest, which the tests are run by: name another Python with PYTHON=" in reason
+    assert gpu.why_not(dry=True) is None
+
+
+def test_the_driver_is_asked_for_its_version_and_may_be_missing(monkeypatch, tmp_path):
+    monkeypatch.setattr(gpu_machine, "ASK_DRIVER", ("echo", "570.86.15"))
+    assert gpu_machine.driver_version() == "570.86.15"
+    for absent in (("false",), (str(tmp_path / "nvidia-smi"),)):
+        monkeypatch.setattr(gpu_machine, "ASK_DRIVER", absent)
+        assert gpu_machine.driver_version() is None
+
+
+def test_a_record_names_date_card_driver_and_versions(monkeypatch):
+    class Card:
+        name, major, minor = "NVIDIA H200", 9, 0
+        multi_processor_count, total_memory = 132, 139 * 2**30
+
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: Card)
+    monkeypatch.setattr(gpu_machine, "ASK_DRIVER", ("echo", "570.86.15"))
+    found = gpu_machine.facts(dry=False)
+    then = datetime.datetime.fromisoformat(found["date"])
+    assert abs(datetime.datetime.now(datetime.UTC) - then) < datetime.timedelta(minutes=1)
+    assert found["torch"] == torch.__version__
+    found |= {"cuda": "12.8", "torch": "2.12.0", "triton": "3.7.1", "transformers": "5.24.0"}
+    assert gpu_machine.sentence({**found, "date": "2026-11-30T12:00:00+00:00"}) == (
+        "NVIDIA H200 (sm_90, 132 processors, 139.0 GiB), driver 570.86.15, CUDA 12.8; "
+        "torch 2.12.0, triton 3.7.1, transformers 5.24.0; 2026-11-30T12:00:00+00:00"
+    )
