@@ -156,7 +156,7 @@ class Absence:
         shared, index = parting.num_shared_tokens, start // self.size
         if parting.other_token_id is None and shared % size:
             return PartialBlock(parting, index, shared - start, size, False)
-        return Diverges(parting, index, (self.num_tokens - start) // size)
+        return Diverges(parting, index, *divmod(self.num_tokens - start, size))
 
     def _alone(self, start: int) -> Reason:
         if start:

@@ -47,6 +47,7 @@ class Diverges(NamedTuple):
     parting: Parting
     block_index: int
     num_blocks_behind: int  # full blocks from there on: all of them miss
+    num_tokens_behind: int  # and tokens of a last block that is not full
 
 
 class OtherParent(NamedTuple):

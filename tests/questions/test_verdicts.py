@@ -139,7 +139,7 @@ def test_typed_tokens_are_judged_like_a_request():
     found = why_would_miss(trace, trace.last, query)
     assert found.is_forecast
     assert found.request_id is None
-    assert found.reasons == (Diverges(Parting("request0", 10, 77, 11), 2, 1),)
+    assert found.reasons == (Diverges(Parting("request0", 10, 77, 11), 2, 1, 0),)
     too_short = why_would_miss(trace, trace.last, Query([1], []))
     assert too_short.reasons == (ShorterThanBlock(1, 4),)
 

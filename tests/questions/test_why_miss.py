@@ -54,7 +54,7 @@ def test_a_prompt_shorter_than_a_block_has_no_hash():
 def test_two_prompts_part_at_a_token_and_both_tokens_are_named():
     trace = golden_trace("doc_example")
     parting = Parting("request0", 10, 201, 11)
-    assert reasons(trace, "request1") == (Diverges(parting, 2, 1),)
+    assert reasons(trace, "request1") == (Diverges(parting, 2, 1, 2),)
     assert verdict(trace, "request1").found.num_hit_tokens == 8
 
 
@@ -96,7 +96,7 @@ def test_a_prompt_of_whole_blocks_computes_its_last_block_again(num_tokens, hit)
 
 def test_a_last_block_that_nobody_cached_is_not_blamed_on_the_last_token():
     trace = run(EARLY, request("late", [1, 2, 3, 4, 5, 6, 7, 99], step=1))
-    assert reasons(trace, "late") == (Diverges(Parting("early", 7, 99, 8), 1, 1),)
+    assert reasons(trace, "late") == (Diverges(Parting("early", 7, 99, 8), 1, 1, 0),)
 
 
 def test_the_same_tokens_with_another_salt_are_another_prefix():
@@ -128,7 +128,7 @@ def test_eagle_drops_the_last_block_and_what_stopped_behind_it_is_said_too():
     trace = golden_trace("eagle")
     assert reasons(trace, "b") == (
         LastBlockDropped(3, 2, 1),
-        Diverges(Parting("a", 13, 501, 1001), 3, 1),
+        Diverges(Parting("a", 13, 501, 1001), 3, 1, 1),
     )
 
 
@@ -142,7 +142,7 @@ def test_the_same_words_behind_another_start_are_another_block():
 def test_a_time_stamp_in_front_costs_every_block_behind_it():
     early, late = [7, 7, 7, 1, *DOC], [7, 7, 7, 2, *DOC]
     found = verdict(run(request("early", early), request("late", late, step=1)), "late")
-    assert found.reasons == (Diverges(Parting("early", 3, 2, 1), 0, 4),)
+    assert found.reasons == (Diverges(Parting("early", 3, 2, 1), 0, 4, 0),)
     assert found.num_same_words == 3
 
 

@@ -97,6 +97,6 @@ def test_two_tokens_that_look_the_same_are_told_apart_by_their_ids():
     def token(_, is_own):
         return "“e\u0301”" if is_own else "“\u00e9”"
 
-    parted = Diverges(Parting("early", 4, 6, 5), 1, 1)
+    parted = Diverges(Parting("early", 4, 6, 5), 1, 1, 0)
     said = words(parted, Teller("late", token, TEXT)).sentence
     assert "“e\u0301” (id 6) here, “\u00e9” (id 5) there" in said

@@ -66,7 +66,7 @@ def test_two_tokens_stand_side_by_side_where_two_requests_part():
     assert case["found"] == "request1: 8 of 14 tokens hit."
     assert case["reasons"][0]["text"] == (
         "It parts from request0 at token 10: “201” here, “11” there. "
-        "From logical block 2 on 1 full block must be computed."
+        "From logical block 2 on, 1 full block and 2 more tokens must be computed."
     )
     assert "end" in case["reasons"][0]["do"]
     theirs, ours = case["sides"]["rows"]
@@ -77,6 +77,29 @@ def test_two_tokens_stand_side_by_side_where_two_requests_part():
     assert marks(payload) == ["hit", "hit", "miss", "rest"]
     assert case["strip"]["cells"][2]["parts_at"] == 2
     assert [cell.get("block") for cell in case["strip"]["cells"]] == [1, 2, None, None]
+
+
+@pytest.mark.parametrize(
+    ("language", "num_tokens", "says"),
+    [
+        ("en", 12, "From logical block 2 on, 1 full block must be computed."),
+        ("en", 13, "From logical block 2 on, 1 full block and 1 more token must be computed."),
+        ("en", 19, "From logical block 2 on, 2 full blocks and 3 more tokens must be computed."),
+        ("ja", 16, "論理ブロック 2 以降、満杯の 2 ブロックの計算が必要です。"),
+        ("ja", 19, "論理ブロック 2 以降、満杯の 2 ブロックと、さらに 3 トークンの計算が必要です。"),
+        ("zh", 16, "从逻辑块 2 起，有 2 个满块要计算。"),
+        ("zh", 19, "从逻辑块 2 起，有 2 个满块和另外 3 个 token 要计算。"),
+    ],
+)
+@pytest.mark.parametrize("num_early", [20, 8], ids=["parts", "ended"])
+def test_what_must_be_computed_counts_the_tokens_of_the_last_block(
+    language, num_tokens, says, num_early
+):
+    late = [*range(8), *range(50, 42 + num_tokens)]
+    trace = run(request("early", range(num_early)), request("late", late))
+    moment = moment_at(trace, trace.last)
+    case = why(trace, trace.last, moment, Text(language), request_id="late")["case"]
+    assert case["reasons"][0]["text"].endswith(says)
 
 
 def test_a_block_that_hit_is_drawn_as_it_is_now():

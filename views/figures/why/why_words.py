@@ -71,18 +71,25 @@ def _no_shared_prefix(reason: reasons.NoSharedPrefix, teller: Teller) -> Words:
 def _diverges(reason: reasons.Diverges, teller: Teller) -> Words:
     text, (other, at, own, theirs) = teller.text, reason.parting
     advice = text("why.Diverges.do")
-    block, count = reason.block_index, reason.num_blocks_behind
+    rest = _rest(reason, text)
     if theirs is None:
-        ended = text.count("why.Diverges.ended", count, other=other, last=at - 1, block=block)
-        return Words(ended, advice)
+        ended = text("why.Diverges.ended", other=other, last=at - 1)
+        return Words(text.told((ended, rest)), advice)
     ours, there = teller.token(reason.parting, True), teller.token(reason.parting, False)
     if looks_alike(ours, there):
         ours = text("why.token_of_id", token=ours, id=own)
         there = text("why.token_of_id", token=there, id=theirs)
-    sentence = text.count(
-        "why.Diverges", count, other=other, at=at, ours=ours, theirs=there, block=block
-    )
-    return Words(sentence, advice)
+    sentence = text("why.Diverges", other=other, at=at, ours=ours, theirs=there)
+    return Words(text.told((sentence, rest)), advice)
+
+
+def _rest(reason: reasons.Diverges, text: Text) -> str:
+    """What must be computed: full blocks, and tokens of one that is not."""
+    count, num_more, block = reason.num_blocks_behind, reason.num_tokens_behind, reason.block_index
+    if not num_more:
+        return text.count("why.Diverges.rest", count, block=block)
+    blocks = text.count("why.full_blocks", count)
+    return text.count("why.Diverges.rest_unfilled", num_more, blocks=blocks, block=block)
 
 
 def _other_parent(reason: reasons.OtherParent, teller: Teller) -> Words:
