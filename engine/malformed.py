@@ -1,6 +1,8 @@
 """What is wrong with data that msgspec refused, as sentences that every language can say.
 
-msgspec says it in English alone. Its types (`int`) and places (`$.kv_groups[0]`) stay as they are.
+msgspec says it in English alone. Its types (`int`) and places (`$.kv_groups[0]`) stay as they are;
+only where an object is expected, as at the start of each line of a trace, is what stands there told
+in words.
 """
 
 import re
@@ -10,6 +12,16 @@ from engine.errors import PagewalkError, Sentence
 
 Found = Mapping[str, str]
 AT = re.compile(r" - at (?:`key` in )?(?P<at>`[^`]*`)$")
+
+NO_JSON = Sentence.of("data.not_json", "it is not JSON")
+KINDS = {  # what JSON knows beside objects, in msgspec's words
+    "array": Sentence.of("data.list", "a list"),
+    "str": Sentence.of("data.text", "a text"),
+    "int": Sentence.of("data.whole_number", "a whole number"),
+    "float": Sentence.of("data.number", "a number"),
+    "bool": Sentence.of("data.yes_or_no", "true or false"),
+    "null": Sentence.of("data.null", "null"),
+}
 
 
 def reason_of(error: Exception) -> Sentence | str:
@@ -40,6 +52,14 @@ def _said(told: str) -> Sentence:
 def _of_a_kind(found: Found) -> Sentence:
     return Sentence.of(
         "data.kind", "Expected {wanted}, got {given}", wanted=found["wanted"], given=found["given"]
+    )
+
+
+def _no_object(found: Found) -> Sentence:
+    return Sentence.of(
+        "data.no_object",
+        "{given} stands where a JSON object is expected",
+        given=KINDS[found["given"]],
     )
 
 
@@ -77,6 +97,7 @@ def _no_json(found: Found) -> Sentence:
 
 
 WORDS: dict[str, Callable[[Found], Sentence]] = {
+    rf"Expected `object`, got `(?P<given>{'|'.join(KINDS)})`": _no_object,
     r"Expected (?P<wanted>`[^`]+`), got (?P<given>`[^`]+`)": _of_a_kind,
     r"Expected (?P<wanted>`[^`]+`)": _wanted,
     r"Expected `array` of length (?P<wanted>\d+), got (?P<given>\d+)": _of_a_length,
@@ -84,6 +105,7 @@ WORDS: dict[str, Callable[[Found], Sentence]] = {
     r"Object contains unknown field (?P<name>`.*`)": _unknown_field,
     r"Object missing required field (?P<name>`.*`)": _missing_field,
     r"Invalid (?:enum )?value (?P<given>.*)": _wrong_value,
+    r"JSON is malformed: .* \(byte 0\)": lambda _: NO_JSON,
     r"JSON is malformed: .* \(byte (?P<byte>\d+)\)": _no_json,
     r"Input data was truncated": lambda _: Sentence.of("data.truncated", "JSON ends too early"),
     r"Invalid base64 encoded string": lambda _: Sentence.of("data.base64", "this is not base64"),

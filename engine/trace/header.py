@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from engine.errors import Sentence, TraceError
-from engine.malformed import reason_of
+from engine.malformed import NO_JSON, reason_of
 from engine.trace.seal import CHANGED, unsealed
 
 FORMAT = "pagewalk-trace"
@@ -56,8 +56,11 @@ def parse_header(line: bytes) -> TraceHeader:
     try:
         signature = msgspec.json.decode(line, type=_Signature)
     except UNREADABLE as error:
+        is_text = not isinstance(error, msgspec.ValidationError) and not line.startswith(b"{")
         raise TraceError.of(
-            "header.no_json", "this is not a Pagewalk trace ({reason})", reason=reason_of(error)
+            "header.no_json",
+            "this is not a Pagewalk trace ({reason})",
+            reason=NO_JSON if is_text else reason_of(error),
         ) from error
     if signature.format != FORMAT:
         raise TraceError(_foreign(signature))

@@ -144,6 +144,16 @@ def test_a_damaged_file_is_explained_in_the_language_of_the_page(language):
         ("Object missing required field `a` - at `$.b`", "missing required field `a` - at `$.b`"),
         ("Invalid value 'X' - at `$.type`", "'X' is no value that is known here - at `$.type`"),
         ("JSON is malformed: trailing characters (byte 7)", "JSON is malformed at byte 7"),
+        ("JSON is malformed: invalid character (byte 0)", "it is not JSON"),
+        ("Expected `object`, got `array`", "a list stands where a JSON object is expected"),
+        (
+            "Expected `object`, got `str` - at `$.a`",
+            "a text stands where a JSON object is expected - at `$.a`",
+        ),
+        ("Expected `object`, got `int`", "a whole number stands where a JSON object is expected"),
+        ("Expected `object`, got `bool`", "true or false stands where a JSON object is expected"),
+        ("Expected `object`, got `null`", "null stands where a JSON object is expected"),
+        ("Expected `object`, got `float`", "a number stands where a JSON object is expected"),
         ("Input data was truncated", "JSON ends too early"),
         ("Invalid base64 encoded string", "this is not base64"),
         ("Integer value out of range", "the number is out of range"),
@@ -158,7 +168,7 @@ def test_what_msgspec_says_has_words_in_every_language(told, says):
     sentence = reason_of(msgspec.ValidationError(told))
     assert sentence == says
     for language in OTHERS:
-        technical = re.sub(r"`[^`]*`|'X'|JSON|UTF-8|base64", "", Text(language).said(sentence))
+        technical = re.sub(r"`[^`]*`|'X'|JSON|UTF-8|base64|null", "", Text(language).said(sentence))
         assert not re.search("[A-Za-z]", technical), technical
 
 

@@ -82,6 +82,29 @@ def said(content, language):
     return text.said(run.problem)
 
 
+@pytest.mark.parametrize(
+    ("content", "in_words"),
+    [
+        (
+            b"[" * 5_000,
+            {
+                "en": "(a list stands where a JSON object is expected)",
+                "ja": "（JSON のオブジェクトであるべきところにリストがあります）",
+                "zh": "（此处应为 JSON 对象，而不是列表）",
+            },
+        ),
+        (
+            b"the notes of a meeting\n",
+            {"en": "(it is not JSON)", "ja": "（JSON ではありません）", "zh": "（这不是 JSON）"},
+        ),
+    ],
+    ids=["lists", "prose"],
+)
+def test_what_is_another_kind_of_file_is_told_in_words(content, in_words):
+    for language, words in in_words.items():
+        assert said(content, language).endswith(words)
+
+
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES)
 def test_each_gets_one_sentence_in_the_language_of_the_page(content):
     sentences = {language: said(content, language) for language in LANGUAGES}
