@@ -30,18 +30,20 @@ class Case(NamedTuple):
         return paged_attention(self.query, self.kv_cache, plan=self.plan, scale=SCALE)
 
 
-def draw_case(
-    clock: Clock, batch: int, length: int, block_size: int, *, query_len: int = 1
-) -> Case:
+def draw_cases(
+    clock: Clock, batch: int, length: int, block_size: int, *, query_len: int = 1, num_sets: int = 1
+) -> list[Case]:
+    """Sets of sequences, each with blocks of its own in one cache."""
     num_blocks = -(-length // block_size)
-    ids = torch.randperm(batch * num_blocks).view(batch, num_blocks).tolist()
-    group = group_batch(clock, ids, length, block_size=block_size, query_len=query_len)
-    shape = (2, batch * num_blocks, block_size, NUM_KV_HEADS, HEAD_SIZE)
-    return Case(
-        query=_draw(clock, batch * query_len, NUM_HEADS, HEAD_SIZE),
-        kv_cache=_draw(clock, *shape),
-        plan=TritonAttention().plan(group, window=None, dtype=clock.dtype),
-    )
+    ids = torch.randperm(num_sets * batch * num_blocks).view(num_sets, batch, num_blocks).tolist()
+    kv_cache = _draw(clock, 2, num_sets * batch * num_blocks, block_size, NUM_KV_HEADS, HEAD_SIZE)
+    backend, cases = TritonAttention(), []
+    for tables in ids:
+        group = group_batch(clock, tables, length, block_size=block_size, query_len=query_len)
+        query = _draw(clock, batch * query_len, NUM_HEADS, HEAD_SIZE)
+        plan = backend.plan(group, window=None, dtype=clock.dtype)
+        cases.append(Case(query, kv_cache, plan))
+    return cases
 
 
 def group_batch(
@@ -71,7 +73,7 @@ def check(clock: Clock) -> dict[str, Any]:
     worst = 0.0
     for block_size in clock.size.block_sizes:
         for query_len in (1, 30):
-            case = draw_case(clock, 3, 40, block_size, query_len=query_len)
+            (case,) = draw_cases(clock, 3, 40, block_size, query_len=query_len)
             tables = case.plan.block_table.tolist()
             group = group_batch(clock, tables, 40, block_size=block_size, query_len=query_len)
             cache = case.kv_cache.float()
@@ -107,7 +109,7 @@ def _decode_row(
 ) -> dict[str, Any]:
     read_bytes = 2 * batch * context * NUM_KV_HEADS * HEAD_SIZE * clock.dtype.itemsize
     num_sets = clock.num_sets(read_bytes)
-    cases = [draw_case(clock, batch, context, block_size) for _ in range(num_sets)]
+    cases = draw_cases(clock, batch, context, block_size, num_sets=num_sets)
     kernel_s = clock.kernel_s([case.attend for case in cases])
     return {
         "batch": batch,
@@ -144,8 +146,7 @@ def _sdpa_prefill_s(clock: Clock, batch: int, length: int) -> float:
     query = _draw(clock, batch, NUM_HEADS, length, HEAD_SIZE)
     key, value = (_draw(clock, batch, NUM_KV_HEADS, length, HEAD_SIZE) for _ in range(2))
     return clock.kernel_s(
-        [lambda: scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)],
-        turns=4,
+        [lambda: scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)]
     )
 
 
@@ -153,9 +154,9 @@ def _prefill_row(
     clock: Clock, batch: int, length: int, block_size: int, *, sdpa_s: float
 ) -> dict[str, Any]:
     flop = 4 * NUM_HEADS * HEAD_SIZE * batch * length * (length + 1) / 2
-    case = draw_case(clock, batch, length, block_size, query_len=length)
+    (case,) = draw_cases(clock, batch, length, block_size, query_len=length)
     case.attend()  # its tiles are copied to the device once, and not while capturing
-    kernel_s = clock.kernel_s([case.attend], turns=4)
+    kernel_s = clock.kernel_s([case.attend])
     return {
         "batch": batch,
         "tokens": length,

@@ -1,5 +1,6 @@
 """How a time on a GPU is taken, and what the card can do at best."""
 
+import functools
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -47,7 +48,10 @@ DRY = Size(
     new_tokens=2,
 )
 MAX_CACHED_TOKENS = 300_000  # of one batch: more than a card should be asked for
-COLD_BYTES = 300_000_000  # several times a GPU's L2 cache
+COLD_BYTES = 300_000_000  # more than twice the L2 cache of any GPU yet
+DRY_SETS = 2
+SLEEP_CYCLES = 1_000_000  # about half a millisecond
+SLEEP_CYCLES_PER_CALL = 2_000
 
 
 class Clock:
@@ -64,30 +68,42 @@ class Clock:
         if not self.dry:
             torch.cuda.synchronize()
 
+    @functools.cached_property
+    def side(self) -> torch.cuda.Stream:
+        """Where everything is warmed up and captured: cuBLAS keeps memory for each stream it saw."""
+        return torch.cuda.Stream()  # type: ignore[no-untyped-call,no-any-return]
+
     def num_sets(self, num_bytes: int) -> int:
-        """So many copies of the data to take turns with that the L2 cache holds none of them."""
-        return 1 if self.dry else min(40, max(2, COLD_BYTES // num_bytes))
+        """So many copies of the data to take turns with that the L2 cache has lost one by the time
+        it comes again, however small it is."""
+        return DRY_SETS if self.dry else max(2, -(-COLD_BYTES // num_bytes))
 
     def kernel_s(self, calls: Sequence[Call], *, turns: int = 20, rounds: int = 7) -> float:
-        """Median seconds of one call. `calls` are the same on different data, taken in turn, and
-        are captured as one graph, so that neither Python nor a launch is in the time."""
+        """Median seconds of one call. `calls` are the same on different data, taken in turn, each
+        as often as the others and `turns` of them at least. They are captured as one graph, so that
+        neither Python nor a launch is in the time."""
         if self.dry:
-            return self.wall_s(calls[0])
-        order = [calls[index % len(calls)] for index in range(max(turns, len(calls)))]
-        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        with torch.cuda.stream(side):
+            return self.wall_s(lambda: [call() for call in calls]) / len(calls)
+        order = [*calls] * -(-turns // len(calls))
+        self.sync()
+        with torch.cuda.stream(self.side):
             for call in calls[:2]:
                 call()
         self.sync()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, stream=self.side):
             for call in order:
                 call()
         graph.replay()
-        return statistics.median(self._replay_s(graph) for _ in range(rounds)) / len(order)
+        cycles = SLEEP_CYCLES + SLEEP_CYCLES_PER_CALL * len(order)
+        return statistics.median(self._replay_s(graph, cycles) for _ in range(rounds)) / len(order)
 
-    def _replay_s(self, graph: torch.cuda.CUDAGraph) -> float:
+    def _replay_s(self, graph: torch.cuda.CUDAGraph, cycles: int) -> float:
+        """Seconds between two marks on the device. It sleeps `cycles` before the first, and
+        meanwhile marks and graph are queued behind it: it need not wait for them in between."""
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+        self.sync()
+        torch.cuda._sleep(cycles)
         begin.record()
         graph.replay()
         end.record()
