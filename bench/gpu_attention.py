@@ -1,5 +1,6 @@
 """The attention kernel by itself: against the bytes it must read, and against SDPA."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,8 +9,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from bench.gpu_clock import MAX_CACHED_TOKENS, Clock
-from bench.gpu_report import Report
-from bench.measure import rounded
+from bench.gpu_report import Report, number
 from engine.runner.attention.backend import GroupBatch
 from engine.runner.attention.reference import ReferenceAttention
 from engine.runner.attention.triton_backend import PagedPlan, TritonAttention, paged_attention
@@ -98,36 +98,53 @@ def measure_decode(clock: Clock, report: Report) -> None:
             if batch * context > MAX_CACHED_TOKENS:
                 continue
             with report.attempt(f"decode_attention {batch} x {context}"):
-                sdpa_s = _sdpa_s(clock, batch, context)
+                sdpa_s = _sdpa_s(clock, batch, context, _num_sets(clock, batch, context))
                 for block_size in clock.size.block_sizes:
                     rows.append(_decode_row(clock, batch, context, block_size, sdpa_s=sdpa_s))
-    report.table("Decode attention", "bytes of K and V over the speed of a copy = the floor", rows)
+    report.table(
+        "Decode attention",
+        "bytes of K and V over the speed of a copy = the floor; SDPA: on as much contiguous K and V",
+        rows,
+    )
+
+
+def _kv_bytes(clock: Clock, batch: int, context: int) -> int:
+    return 2 * batch * context * NUM_KV_HEADS * HEAD_SIZE * clock.dtype.itemsize
+
+
+def _num_sets(clock: Clock, batch: int, context: int) -> int:
+    return clock.num_sets(_kv_bytes(clock, batch, context))
 
 
 def _decode_row(
     clock: Clock, batch: int, context: int, block_size: int, *, sdpa_s: float
 ) -> dict[str, Any]:
-    read_bytes = 2 * batch * context * NUM_KV_HEADS * HEAD_SIZE * clock.dtype.itemsize
-    num_sets = clock.num_sets(read_bytes)
+    read_bytes, num_sets = _kv_bytes(clock, batch, context), _num_sets(clock, batch, context)
     cases = draw_cases(clock, batch, context, block_size, num_sets=num_sets)
     kernel_s = clock.kernel_s([case.attend for case in cases])
     return {
         "batch": batch,
         "context": context,
         "block_size": block_size,
-        "us": rounded(kernel_s * 1e6),
-        "TB_s": rounded(read_bytes / kernel_s / 1e12),
-        "of_floor": rounded(read_bytes / clock.bytes_s / kernel_s),
-        "sdpa_us": rounded(sdpa_s * 1e6),
+        "us": number(kernel_s * 1e6),
+        "TB_s": number(read_bytes / kernel_s / 1e12),
+        "of_floor": number(read_bytes / clock.bytes_s / kernel_s),
+        "sdpa_us": number(sdpa_s * 1e6),
     }
 
 
-def _sdpa_s(clock: Clock, batch: int, context: int) -> float:
-    """torch's own attention on K and V that lie in one piece, without any paging."""
-    query = _draw(clock, batch, NUM_HEADS, 1, HEAD_SIZE)
-    key, value = (_draw(clock, batch, NUM_KV_HEADS, context, HEAD_SIZE) for _ in range(2))
+def _sdpa_s(clock: Clock, batch: int, context: int, num_sets: int) -> float:
+    """torch's own attention on K and V that lie in one piece, without any paging, on as many sets
+    of them as the kernel gets: neither finds its data in the L2 cache."""
+    queries = _draw(clock, num_sets, batch, NUM_HEADS, 1, HEAD_SIZE)
+    keys, values = (
+        _draw(clock, num_sets, batch, NUM_KV_HEADS, context, HEAD_SIZE) for _ in range(2)
+    )
     return clock.kernel_s(
-        [lambda: scaled_dot_product_attention(query, key, value, enable_gqa=True)]
+        [
+            functools.partial(scaled_dot_product_attention, *one_set, enable_gqa=True)
+            for one_set in zip(queries, keys, values, strict=True)
+        ]
     )
 
 
@@ -161,7 +178,7 @@ def _prefill_row(
         "batch": batch,
         "tokens": length,
         "block_size": block_size,
-        "us": rounded(kernel_s * 1e6),
-        "TFLOP_s": rounded(flop / kernel_s / 1e12),
-        "sdpa_TFLOP_s": rounded(flop / sdpa_s / 1e12),
+        "us": number(kernel_s * 1e6),
+        "TFLOP_s": number(flop / kernel_s / 1e12),
+        "sdpa_TFLOP_s": number(flop / sdpa_s / 1e12),
     }

@@ -1,6 +1,7 @@
 """How a time on a GPU is taken, and what the card can do at best."""
 
 import functools
+import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -62,7 +63,7 @@ class Clock:
         self.size = DRY if dry else FULL
         self.device = torch.device("cpu" if dry else "cuda")
         self.dtype = torch.float32 if dry else torch.bfloat16
-        self.bytes_s = float("nan")  # what a copy reaches, read and written; see measure_ceilings
+        self.bytes_s = math.nan  # what a copy reaches, read and written; see measure_ceilings
 
     def sync(self) -> None:
         if not self.dry:

@@ -4,8 +4,7 @@ import statistics
 from typing import Any
 
 from bench.gpu_clock import Clock
-from bench.gpu_report import Report
-from bench.measure import rounded
+from bench.gpu_report import Report, number
 from bench.workloads import random_prompt
 from engine.config import EngineConfig, SamplingParams
 from engine.engine import Engine
@@ -76,7 +75,7 @@ def _measure(clock: Clock, loaded: LoadedModel, batch: int) -> dict[str, Any]:
     return {
         "batch": batch,
         "path": runner.header_fields()["kernel_path"],
-        "step": rounded(step * 1e3),
-        "runner": rounded(run * 1e3),
-        "rest_of_step": rounded((step - run) / step),
+        "step": number(step * 1e3),
+        "runner": number(run * 1e3),
+        "rest_of_step": number((step - run) / step),
     }

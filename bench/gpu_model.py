@@ -12,8 +12,7 @@ from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 from bench.gpu_attention import HEAD_SIZE, NUM_HEADS, NUM_KV_HEADS, group_batch
 from bench.gpu_clock import MAX_CACHED_TOKENS, Call, Clock
 from bench.gpu_logits import Float32Step, complaint, off_by
-from bench.gpu_report import Report
-from bench.measure import rounded
+from bench.gpu_report import Report, number
 from engine.runner.attention.plug import ATTENTION_NAME, STEP_ARGUMENT, PagedStep
 from engine.runner.attention.triton_backend import TritonAttention
 from engine.runner.decode_graph import CudaRecorder, DecodeGraphs, DecodeRow
@@ -80,7 +79,7 @@ class ModelBench:
             )
             run()
             total_s = self.clock.wall_s(run, rounds=3)
-            rows.append({"batch": batch, "ms_per_step": rounded(total_s / new * 1e3)})
+            rows.append({"batch": batch, "ms_per_step": number(total_s / new * 1e3)})
         self.report.table(
             "transformers generate", f"{PROMPT_TOKENS} + {new} tokens, prefill included", rows
         )
@@ -119,8 +118,8 @@ class ModelBench:
         return {
             "batch": batch,
             "tokens": length,
-            "ms": rounded(step_s * 1e3),
-            "tokens_s": rounded(batch * length / step_s),
+            "ms": number(step_s * 1e3),
+            "tokens_s": number(batch * length / step_s),
         }
 
     @torch.inference_mode()
@@ -159,10 +158,10 @@ class ModelBench:
         return {
             "batch": batch,
             "context": context,
-            "floor": rounded(floor_s * 1e3),
-            **{name: rounded(seconds * 1e3) for name, seconds in found.items()},
-            "fused_of_floor": rounded(floor_s / found["fused"]),
-            **{f"{name}_off_by": rounded(error) for name, error in errors.items()},
+            "floor": number(floor_s * 1e3),
+            **{name: number(seconds * 1e3) for name, seconds in found.items()},
+            "fused_of_floor": number(floor_s / found["fused"]),
+            **{f"{name}_off_by": number(error) for name, error in errors.items()},
         }
 
     def _errors(

@@ -1,14 +1,20 @@
 """What was measured so far, and what failed: a failure ends neither the run nor what came before."""
 
 import contextlib
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bench.measure import print_table
+from bench.measure import print_table, rounded
 
 LONGEST_ERROR = 300  # characters
 
 Rows = list[dict[str, Any]]
+
+
+def number(value: float | None) -> float | None:
+    """As it stands in a row; None for what could not be worked out, since JSON knows no NaN."""
+    return None if value is None or not math.isfinite(value) else rounded(value)
 
 
 class Report:

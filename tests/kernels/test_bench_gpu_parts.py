@@ -14,11 +14,11 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from bench import gpu, gpu_machine
+from bench import gpu, gpu_attention, gpu_machine
 from bench.gpu_attention import group_batch
 from bench.gpu_clock import Clock
 from bench.gpu_logits import Float32Step, complaint, off_by
-from bench.gpu_report import Report
+from bench.gpu_report import Report, number
 from tests.source_tree import ROOT
 
 pytestmark = pytest.mark.kernels  # no GPU, but triton
@@ -35,6 +35,11 @@ def test_what_was_measured_survives_the_failure_of_a_later_part():
         "errors": [{"part": "decode_step 8", "error": "AssertionError: logits are off"}],
         "decode_step": [{"batch": 1}, {"batch": 32}],
     }
+
+
+def test_a_share_of_a_floor_that_was_not_measured_is_no_number_and_costs_no_row():
+    assert number(3 / Clock(dry=True).bytes_s) is None
+    assert number(0.12345) == 0.123
 
 
 STOPPED = """
@@ -200,3 +205,16 @@ def test_the_sets_that_take_turns_are_more_than_a_cache_holds_however_small_one_
     num_sets = Clock(dry=False).num_sets(num_bytes)
     assert num_sets >= 2
     assert 300_000_000 <= num_sets * num_bytes <= 600_000_000
+
+
+def test_sdpa_gets_as_many_sets_of_keys_and_values_as_the_kernel(monkeypatch):
+    clock = Clock(dry=True)
+    given: list[list[Any]] = []
+    monkeypatch.setattr(clock, "num_sets", lambda num_bytes: 5)
+    monkeypatch.setattr(clock, "kernel_s", lambda calls: given.append(list(calls)) or 1.0)
+    gpu_attention.measure_decode(clock, Report())
+    sdpa, *ours = given
+    assert [len(sdpa), *map(len, ours)] == [5, 5, 5]
+    assert len({call.args[1].data_ptr() for call in sdpa}) == 5
+    own_blocks = [set(call.__self__.plan.block_table.flatten().tolist()) for call in ours[0]]
+    assert len(set.union(*own_blocks)) == sum(map(len, own_blocks)), "no set reads another's"
