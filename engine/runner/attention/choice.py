@@ -58,7 +58,12 @@ def why_no_kernels(device: torch.device) -> str | None:
         return "the package triton is not installed"
     try:
         from engine.runner.attention.triton_backend import INTERPRETED, why_kernels_fail
-    except Exception as error:  # as any package may that was built for another system
+    except (
+        ImportError,
+        OSError,
+        RuntimeError,
+        AttributeError,
+    ) as error:  # built for another system
         return f"the package triton cannot be imported ({type(error).__name__}: {error})"
     if device.type != "cuda" and not INTERPRETED:
         return "the Triton kernels need an NVIDIA GPU"

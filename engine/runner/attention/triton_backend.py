@@ -1,6 +1,7 @@
 """Launches the kernels of paged_triton.py: tiling.py says into how many programs."""
 
 import functools
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -172,13 +173,28 @@ def num_processors(device: torch.device) -> int:
     return count
 
 
+# Triton, the compilers that it calls, and the driver: AssertionError without libcuda.so, ImportError
+# where its cache may not be executed, ValueError of a type that the GPU lacks. Torch needs none of it.
+TRIAL_ERRORS = (
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    subprocess.SubprocessError,
+    triton.TritonError,
+)
+
+
 def why_kernels_fail(device: torch.device) -> str | None:
     """Try both kernels on a few tokens; None if they gave what plain torch gives."""
     torch_says = _try(ReferenceAttention(), device)
     try:
         kernels_say = _try(TritonAttention(), device)
-    except Exception as error:  # Triton raises what it likes: AssertionError without libcuda.so,
-        # ImportError where its cache may not be executed. Plain torch does without any of it.
+    except TRIAL_ERRORS as error:
         return f"a trial of the Triton kernels failed ({_cause(error)})"
     if torch.allclose(kernels_say, torch_says, atol=TRIAL_TOLERANCE):
         return None
