@@ -6,47 +6,26 @@ same work on the very same addresses, so:
 
     number of rows      one graph per bucket (1, 2, 4, 8, 16 ..); a step takes the next larger one,
                         and its spare rows have length 0 and slot -1: they see and write nothing
-    inputs              lie in one buffer that never moves; a step fills its twin on the host and
-                        copies it over, once
+    inputs              lie in memory that never moves: step_buffer.py
     outputs             are overwritten by the next step: read them before
 
 vLLM 0.17.1: v1/cudagraph_dispatcher.py CudagraphDispatcher, compilation/cuda_graph.py
 """
 
 import threading
-from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from engine.runner.step_buffer import DecodeInputs, DecodeRow, StepBuffer, TableBuffer
+
 BUCKETS = (1, 2, 4, 8, *range(16, 65, 8), *range(80, 257, 16))
-NO_SLOT = -1
 WARM_UPS = 2  # compile the kernels, let cuBLAS take its workspace
 
 _capturing = threading.Lock()
-
-
-class DecodeRow(NamedTuple):
-    """One request's share of a decode step."""
-
-    token_id: int
-    position: int
-    block_tables: Sequence[Sequence[int]]  # by KV-cache group
-
-
-@dataclass(slots=True, frozen=True)
-class DecodeInputs:
-    """What a step reads, as views of the buffer of one bucket; all int32, on the device."""
-
-    input_ids: Tensor  # [num_rows]
-    positions: Tensor  # [num_rows]
-    seq_lens: Tensor  # [num_rows]; the step's own token included, 0 for a spare row
-    query_start: Tensor  # [num_rows + 1]: 0, 1, 2 ..
-    slot_mappings: tuple[Tensor, ...]  # by group: [num_rows], NO_SLOT for a spare row
-    block_tables: tuple[Tensor, ...]  # by group: [num_rows, most blocks]
 
 
 class Recording(Protocol):
@@ -90,66 +69,6 @@ class CudaRecording:
         self.graph.replay()
 
 
-class StepBuffer:
-    """The inputs of one bucket: a buffer on the device, and its twin on the host.
-
-    ids | positions | lengths | slots of group 0 | .. | block table of group 0 | ..
-    """
-
-    def __init__(
-        self,
-        num_rows: int,
-        *,
-        block_sizes: Sequence[int],
-        most_blocks: Sequence[int],
-        device: torch.device,
-    ) -> None:
-        self.num_rows, self.block_sizes, self.most_blocks = num_rows, block_sizes, most_blocks
-        num_groups = len(block_sizes)
-        sizes = [num_rows] * (3 + num_groups) + [num_rows * most for most in most_blocks]
-        self.starts = [sum(sizes[:index]) for index in range(len(sizes))]
-        self.host = torch.zeros(sum(sizes), dtype=torch.int32, pin_memory=device.type == "cuda")
-        self.numbers = memoryview(self.host.numpy())  # type: ignore[arg-type]
-        self.device = torch.zeros(sum(sizes), dtype=torch.int32, device=device)
-        parts = torch.split_with_sizes(self.device, sizes)
-        tables = zip(parts[3 + num_groups :], most_blocks)
-        self.inputs = DecodeInputs(
-            input_ids=parts[0],
-            positions=parts[1],
-            seq_lens=parts[2],
-            query_start=torch.arange(num_rows + 1, dtype=torch.int32, device=device),
-            slot_mappings=tuple(parts[3 : 3 + num_groups]),
-            block_tables=tuple(table.view(num_rows, most) for table, most in tables),
-        )
-
-    def fill(self, rows: Sequence[DecodeRow]) -> None:
-        """Put the step's rows first, make the others spare, and copy it all to the device.
-
-        The copy is not waited for: the twin must not be filled again before the step's output has
-        been read.
-        """
-        spare = self.num_rows - len(rows)
-        nothing = [0] * spare
-        self._put(0, [row.token_id for row in rows] + nothing)
-        self._put(1, [row.position for row in rows] + nothing)
-        self._put(2, [row.position + 1 for row in rows] + nothing)
-        num_groups = len(self.block_sizes)
-        for group, (size, most) in enumerate(zip(self.block_sizes, self.most_blocks)):
-            tables = [row.block_tables[group] for row in rows]
-            slots = [
-                table[row.position // size] * size + row.position % size
-                for row, table in zip(rows, tables)
-            ]
-            self._put(3 + group, slots + [NO_SLOT] * spare)
-            for index, table in enumerate(tables):
-                self._put(3 + num_groups + group, table[:most], offset=index * most)
-        self.device.copy_(self.host, non_blocking=True)
-
-    def _put(self, part: int, numbers: Sequence[int], offset: int = 0) -> None:
-        start = self.starts[part] + offset
-        self.numbers[start : start + len(numbers)] = array("i", numbers)
-
-
 class DecodeGraphs:
     """Runs decode steps of one engine; captures the graph of a bucket when it is first wanted."""
 
@@ -169,8 +88,10 @@ class DecodeGraphs:
         assert list(buckets) == sorted(set(buckets)), buckets
         self.step, self.recorder = step, recorder
         self.buckets = tuple(buckets)
-        self.block_sizes, self.most_blocks = tuple(block_sizes), tuple(most_blocks)
         self.device = device
+        self.tables = TableBuffer(
+            self.max_rows, block_sizes=block_sizes, most_blocks=most_blocks, device=device
+        )
         self.captured: dict[int, tuple[StepBuffer, Recording]] = {}
 
     @property
@@ -193,13 +114,12 @@ class DecodeGraphs:
     def _capture(self, bucket: int) -> tuple[StepBuffer, Recording]:
         """The bucket's buffer and graph. Captured on spare rows alone, so the cache stays as it is."""
         if bucket not in self.captured:
-            buffer = StepBuffer(
-                bucket,
-                block_sizes=self.block_sizes,
-                most_blocks=self.most_blocks,
-                device=self.device,
-            )
+            buffer = StepBuffer(bucket, self.tables, self.device)
             buffer.fill(())
-            recording = self.recorder(lambda: self.step(buffer.inputs))
-            self.captured[bucket] = (buffer, recording)
+
+            def work() -> Tensor:
+                buffer.put_blocks()
+                return self.step(buffer.inputs)
+
+            self.captured[bucket] = (buffer, self.recorder(work))
         return self.captured[bucket]
