@@ -2,15 +2,16 @@
 speed does not depend on what they say."""
 
 import functools
+import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
 from bench.gpu_attention import HEAD_SIZE, NUM_HEADS, NUM_KV_HEADS, group_batch
-from bench.gpu_clock import MAX_CACHED_TOKENS, Call, Clock
+from bench.gpu_clock import MAX_CACHED_TOKENS, Clock
 from bench.gpu_logits import Float32Step, complaint, off_by
 from bench.gpu_report import Report, number
 from engine.runner.attention.plug import ATTENTION_NAME, STEP_ARGUMENT, PagedStep
@@ -23,14 +24,28 @@ TOKEN_ID = 5
 PROMPT_TOKENS = 128
 
 
-class Again:
-    """Without CUDA: the step itself instead of a graph of it."""
+class Eager:
+    """Instead of a graph of a step: the step itself, each time."""
 
     def __init__(self, work: Callable[[], Tensor]) -> None:
         self.work, self.output = work, work()
 
     def replay(self) -> None:
-        self.output.copy_(self.work())
+        self.output = self.work()
+
+
+class Path(NamedTuple):
+    """One way to compute a decode step. Each fills its inputs first, as the engine has to."""
+
+    fuse: bool
+    is_captured: bool = True
+
+
+PATHS = {
+    "stock": Path(fuse=False, is_captured=False),
+    "graph": Path(fuse=False),
+    "fused": Path(fuse=True),
+}
 
 
 class ModelBench:
@@ -138,61 +153,69 @@ class ModelBench:
         )
 
     def _decode(self, batch: int, context: int) -> dict[str, Any]:
-        num_blocks = -(-(context + 1) // BLOCK_SIZE)
+        """The step whose token is the last of `context`."""
+        num_blocks = -(-context // BLOCK_SIZE)
         tables = torch.randperm(batch * num_blocks).view(batch, -1).tolist()
         caches = self.caches(batch * num_blocks)
-        decode_rows = [DecodeRow(TOKEN_ID, context, [table]) for table in tables]
-        stock, fused = (
-            self._graphs(caches, batch, num_blocks, fuse=fuse) for fuse in (False, True)
-        )
-        errors = self._errors(caches, tables, context, stock=stock.run, fused=fused.run)
-        buffer, _ = stock.captured[batch]
-        kv_bytes = sum(cache[:, : batch * num_blocks].nbytes for cache in caches)
+        rows = [DecodeRow(TOKEN_ID, context - 1, [table]) for table in tables]
+        seconds, errors = self._run_paths(caches, rows)
+        kv_bytes = sum(cache.nbytes for cache in caches)
         floor_s = (self.weight_bytes + kv_bytes) / self.clock.bytes_s
-        times: dict[str, Call] = {
-            "stock": lambda: stock.step(buffer.inputs),
-            "graph": lambda: stock.run(decode_rows),
-            "fused": lambda: fused.run(decode_rows),
-        }
-        found = {name: self.clock.wall_s(call) for name, call in times.items()}
         return {
             "batch": batch,
             "context": context,
             "floor": number(floor_s * 1e3),
-            **{name: number(seconds * 1e3) for name, seconds in found.items()},
-            "fused_of_floor": number(floor_s / found["fused"]),
-            **{f"{name}_off_by": number(error) for name, error in errors.items()},
+            **{name: number(seconds.get(name, math.nan) * 1e3) for name in PATHS},
+            "fused_of_floor": number(floor_s / seconds.get("fused", math.nan)),
+            **{f"{name}_off_by": number(errors.get(name)) for name in ("stock", "fused")},
         }
 
-    def _errors(
-        self,
-        caches: list[Tensor],
-        tables: list[list[int]],
-        context: int,
-        **paths: Callable[[list[DecodeRow]], Tensor],
-    ) -> dict[str, float]:
-        """How far the logits of each path are off float32's; a complaint goes into the report."""
-        rows = [DecodeRow(TOKEN_ID, context, [table]) for table in tables]
-        group = group_batch(self.clock, tables, context + 1, block_size=BLOCK_SIZE, query_len=1)
-        token_ids = torch.full((len(tables),), TOKEN_ID, device=self.clock.device)
-        exact = self.exact.logits(token_ids, group, caches)
-        errors = {name: off_by(run(rows), exact) for name, run in paths.items()}
-        wrong = complaint(stock=errors["stock"], fused=errors["fused"])
-        if wrong is not None:
-            self.report.fail(f"decode_step {len(tables)} x {context}", wrong)
-        return errors
+    def _run_paths(
+        self, caches: list[Tensor], rows: list[DecodeRow]
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        """Seconds by path, and how far its logits are off float32's; a path that fails has none."""
+        context = rows[0].position + 1
+        place = f"decode_step {len(rows)} x {context}"
+        exact: Tensor | None = None
+        with self.report.attempt(f"{place}, float32"):
+            exact = self._exact_logits(caches, rows)
+        seconds: dict[str, float] = {}
+        errors: dict[str, float] = {}
+        for name, path in PATHS.items():
+            with self.report.attempt(f"{place}, {name}"):
+                graphs = self._graphs(caches, len(rows), context, path)
+                logits = graphs.run(rows)
+                if exact is not None:
+                    errors[name] = off_by(logits, exact)
+                seconds[name] = self.clock.wall_s(functools.partial(graphs.run, rows))
+        if {"stock", "fused"} <= set(errors):
+            wrong = complaint(stock=errors["stock"], fused=errors["fused"])
+            if wrong is not None:
+                self.report.fail(place, wrong)
+        return seconds, errors
+
+    def _exact_logits(self, caches: list[Tensor], rows: list[DecodeRow]) -> Tensor:
+        tables = [row.block_tables[0] for row in rows]
+        length = rows[0].position + 1
+        group = group_batch(self.clock, tables, length, block_size=BLOCK_SIZE, query_len=1)
+        token_ids = torch.full((len(rows),), TOKEN_ID, device=self.clock.device)
+        return self.exact.logits(token_ids, group, caches)
 
     def _graphs(
-        self, caches: Sequence[Tensor], batch: int, num_blocks: int, *, fuse: bool
+        self, caches: Sequence[Tensor], batch: int, max_model_len: int, path: Path
     ) -> DecodeGraphs:
-        kinds = [(0, None)] * len(caches)
-        longest = num_blocks * BLOCK_SIZE
-        step = DecodeStep(self.model, kv_caches=caches, kinds=kinds, max_seq_len=longest, fuse=fuse)
+        step = DecodeStep(
+            self.model,
+            kv_caches=caches,
+            kinds=[(0, None)] * len(caches),
+            max_seq_len=max_model_len,
+            fuse=path.fuse,
+        )
         return DecodeGraphs(
             step,
             block_sizes=[BLOCK_SIZE],
-            most_blocks=[num_blocks],
+            most_blocks=[-(-max_model_len // BLOCK_SIZE)],
             device=self.clock.device,
-            recorder=Again if self.clock.dry else CudaRecorder(),
+            recorder=CudaRecorder() if path.is_captured and not self.clock.dry else Eager,
             buckets=(batch,),
         )

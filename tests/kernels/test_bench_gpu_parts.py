@@ -18,7 +18,10 @@ from bench import gpu, gpu_attention, gpu_machine
 from bench.gpu_attention import group_batch
 from bench.gpu_clock import Clock
 from bench.gpu_logits import Float32Step, complaint, off_by
+from bench.gpu_model import PATHS, ModelBench
 from bench.gpu_report import Report, number
+from engine.runner import decode_graph
+from engine.runner.fused_model import FusedModel
 from tests.source_tree import ROOT
 
 pytestmark = pytest.mark.kernels  # no GPU, but triton
@@ -218,3 +221,51 @@ def test_sdpa_gets_as_many_sets_of_keys_and_values_as_the_kernel(monkeypatch):
     assert len({call.args[1].data_ptr() for call in sdpa}) == 5
     own_blocks = [set(call.__self__.plan.block_table.flatten().tolist()) for call in ours[0]]
     assert len(set.union(*own_blocks)) == sum(map(len, own_blocks)), "no set reads another's"
+
+
+@pytest.fixture
+def bench(monkeypatch) -> ModelBench:
+    """The smallest of models and one wait for each path."""
+    monkeypatch.setattr("bench.gpu_model.NUM_HEADS", 3)
+    monkeypatch.setattr("bench.gpu_model.NUM_KV_HEADS", 1)
+    monkeypatch.setattr("bench.gpu_model.HEAD_SIZE", 16)
+    built = ModelBench(Clock(dry=True), Report())
+    built.model.set_attn_implementation("pagewalk")
+    return built
+
+
+def test_every_path_of_a_decode_step_fills_its_inputs_each_time(bench, monkeypatch):
+    fill, filled = decode_graph.StepBuffer.fill, []
+    monkeypatch.setattr(
+        decode_graph.StepBuffer,
+        "fill",
+        lambda buffer, rows: filled.append(len(rows)) or fill(buffer, rows),
+    )
+    bench.decode()
+    assert bench.report.errors == []
+    per_path = [0, 2, 2]  # captured without rows, checked, timed
+    assert filled == per_path * len(PATHS)
+
+
+def test_a_path_that_fails_is_named_and_the_others_keep_their_times(bench, monkeypatch):
+    def refuse(*_: Any) -> torch.Tensor:
+        raise RuntimeError("out of registers")
+
+    monkeypatch.setattr(FusedModel, "__call__", refuse)
+    bench.decode()
+    (row,) = bench.report.found["decode_step"]
+    assert min(row["graph"], row["stock"]) > 0
+    assert row["fused"] is row["fused_of_floor"] is row["fused_off_by"] is None
+    assert bench.report.errors[0] == {
+        "part": "decode_step 2 x 20, fused", "error": "RuntimeError: out of registers"
+    }  # fmt: skip
+
+
+def test_a_fused_model_that_says_something_else_is_reported_beside_its_time(bench, monkeypatch):
+    inner = FusedModel.__call__
+    monkeypatch.setattr(FusedModel, "__call__", lambda *given: inner(*given) * 1.5)
+    bench.decode()
+    (row,) = bench.report.found["decode_step"]
+    assert row["fused"] > 0
+    assert row["fused_off_by"] == pytest.approx(0.5, abs=1e-3)
+    assert bench.report.errors[0]["error"].startswith("the fused model's logits are 0.5 off")
