@@ -1,5 +1,6 @@
 """The attention kernel by itself: against the bytes it must read, and against SDPA."""
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -103,7 +104,8 @@ def measure_decode(clock: Clock, report: Report) -> None:
                     rows.append(_decode_row(clock, batch, context, block_size, sdpa_s=sdpa_s))
     report.table(
         "Decode attention",
-        "bytes of K and V over the speed of a copy = the floor; SDPA: on as much contiguous K and V",
+        "bytes of K and V over the speed of a copy = the floor; served: split for "
+        f"{clock.size.max_model_len} tokens, as in a graph; SDPA: on as much contiguous K and V",
         rows,
     )
 
@@ -122,6 +124,7 @@ def _decode_row(
     read_bytes, num_sets = _kv_bytes(clock, batch, context), _num_sets(clock, batch, context)
     cases = draw_cases(clock, batch, context, block_size, num_sets=num_sets)
     kernel_s = clock.kernel_s([case.attend for case in cases])
+    served_s = clock.kernel_s([_as_served(clock, case).attend for case in cases])
     return {
         "batch": batch,
         "context": context,
@@ -129,8 +132,15 @@ def _decode_row(
         "us": number(kernel_s * 1e6),
         "TB_s": number(read_bytes / kernel_s / 1e12),
         "of_floor": number(read_bytes / clock.bytes_s / kernel_s),
+        "served_us": number(served_s * 1e6),
         "sdpa_us": number(sdpa_s * 1e6),
     }
+
+
+def _as_served(clock: Clock, case: Case) -> Case:
+    """The same, split as in a graph, which must do for the longest request that there may be."""
+    plan = dataclasses.replace(case.plan, max_seq_len=clock.size.max_model_len)
+    return case._replace(plan=plan)
 
 
 def _sdpa_s(clock: Clock, batch: int, context: int, num_sets: int) -> float:

@@ -19,6 +19,7 @@ class Size(NamedTuple):
     contexts: tuple[int, ...]  # tokens in the cache
     block_sizes: tuple[int, ...]
     prompts: tuple[tuple[int, int], ...]  # batch and tokens
+    max_model_len: int  # what the engine captures its steps for, whatever a request has
     num_layers: int
     vocab_size: int
     copied_bytes: int
@@ -31,6 +32,7 @@ FULL = Size(
     contexts=(128, 1024, 8192),
     block_sizes=(1, 4, 16, 64, 256),
     prompts=((1, 512), (1, 2048), (1, 8192), (8, 2048)),
+    max_model_len=8192,
     num_layers=30,
     vocab_size=49_152,
     copied_bytes=2**32,
@@ -42,6 +44,7 @@ DRY = Size(
     contexts=(20,),
     block_sizes=(1, 16),
     prompts=((1, 20),),
+    max_model_len=64,
     num_layers=1,
     vocab_size=300,
     copied_bytes=2**20,

@@ -34,7 +34,7 @@ def test_a_dry_run_goes_through_the_parts_and_ends_with_one_json_object():
     assert [row["block_size"] for row in found["prefill_attention"]] == [1, 16]
     (step,) = found["decode_step"]
     assert (step["batch"], step["context"]) == (2, 20)
-    assert {"floor", "stock", "graph", "fused"} <= set(step)
+    assert {"floor", "stock", "graph", "fused", "fused_served"} <= set(step)
     assert found["largest_relative_error"] < 1e-5
     assert 0 < step["stock_off_by"] < 1e-5, "plain torch and the kernels round differently"
     assert 0 < step["fused_off_by"] < 1e-5

@@ -217,7 +217,7 @@ def test_sdpa_gets_as_many_sets_of_keys_and_values_as_the_kernel(monkeypatch):
     monkeypatch.setattr(clock, "kernel_s", lambda calls: given.append(list(calls)) or 1.0)
     gpu_attention.measure_decode(clock, Report())
     sdpa, *ours = given
-    assert [len(sdpa), *map(len, ours)] == [5, 5, 5]
+    assert [len(sdpa), *map(len, ours)] == [5] * 5
     assert len({call.args[1].data_ptr() for call in sdpa}) == 5
     own_blocks = [set(call.__self__.plan.block_table.flatten().tolist()) for call in ours[0]]
     assert len(set.union(*own_blocks)) == sum(map(len, own_blocks)), "no set reads another's"
@@ -255,7 +255,8 @@ def test_a_path_that_fails_is_named_and_the_others_keep_their_times(bench, monke
     bench.decode()
     (row,) = bench.report.found["decode_step"]
     assert min(row["graph"], row["stock"]) > 0
-    assert row["fused"] is row["fused_of_floor"] is row["fused_off_by"] is None
+    assert row["fused"] is row["fused_served"] is row["served_of_floor"] is None
+    assert row["fused_off_by"] is None
     assert bench.report.errors[0] == {
         "part": "decode_step 2 x 20, fused", "error": "RuntimeError: out of registers"
     }  # fmt: skip
@@ -269,3 +270,27 @@ def test_a_fused_model_that_says_something_else_is_reported_beside_its_time(benc
     assert row["fused"] > 0
     assert row["fused_off_by"] == pytest.approx(0.5, abs=1e-3)
     assert bench.report.errors[0]["error"].startswith("the fused model's logits are 0.5 off")
+
+
+def test_the_kernel_is_also_timed_as_a_graph_has_it_split_for_the_longest_request(monkeypatch):
+    clock = Clock(dry=True)
+    lengths: list[int] = []
+    monkeypatch.setattr(
+        clock,
+        "kernel_s",
+        lambda calls: (
+            lengths.extend(call.__self__.plan.max_seq_len for call in calls[:1])
+            or float(len(lengths))
+        ),
+    )
+    row = gpu_attention._decode_row(clock, 2, 20, 16, sdpa_s=1.0)
+    assert lengths == [20, 64]
+    assert (row["us"], row["served_us"]) == (1e6, 2e6)
+
+
+def test_a_served_step_is_captured_for_more_tokens_than_its_context_has(bench):
+    caches = bench.caches(4)
+    longest = {
+        name: bench._graphs(caches, 2, 20, path).step.max_seq_len for name, path in PATHS.items()
+    }
+    assert longest == {"stock": 20, "graph": 20, "fused": 20, "fused_served": 64}
