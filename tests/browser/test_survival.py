@@ -83,7 +83,7 @@ def goes_on_to_its_end(page):
             re.compile(f"Step {number} is over|r0 is finished", re.DOTALL)
         )
     page.get_by_role("button", name="tokens and answer of r0").click()
-    expect(page.locator("article .answer")).to_have_text("This")  # six letters, two of them blank
+    expect(page.locator("article .answer")).to_have_text("␣This␣")
 
 
 def is_back(page):

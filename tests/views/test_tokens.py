@@ -4,7 +4,7 @@ import pytest
 
 from engine.runner.model_loader import load_model
 from tests.hand_over import of_area
-from views.figures.cache.tokens import BYTES, CODE, SIGN, pieces, request_pieces
+from views.figures.cache.tokens import BYTES, CODE, PLAIN, SIGN, pieces, request_pieces, text_runs
 
 PROMPTS = {id_: case for id_, case in of_area("prompt").items() if "text" in case["given"]}
 TEXTS = {id_: case["given"]["text"] for id_, case in PROMPTS.items() if case["given"]["text"]}
@@ -91,6 +91,33 @@ def test_what_cannot_be_seen_is_written_as_its_code_point():
         *("U+202E", "U+200D", "U+0000", "U+FE0F")
     ]
     assert pieces((b"\x00",))[0].runs[0][1] == CODE
+
+
+def drawn_text(text):
+    found = text_runs(text)
+    return found if isinstance(found, str) else "".join(run for run, _ in found)
+
+
+def test_an_answer_of_white_space_can_be_seen():
+    assert text_runs(" ") == [["␣", SIGN]]
+    assert text_runs("\n") == [["↵\n", SIGN]]
+    assert text_runs("\u3000") == [["U+3000", CODE]], "the wide space of CJK"
+    assert text_runs("") == ""
+
+
+def test_ordinary_prose_stays_as_it_is():
+    assert text_runs("The blocks are full, he said.") == "The blocks are full, he said."
+    assert text_runs("全角　空白") == "全角　空白"
+    assert text_runs("👩\u200d👩\u200d👦 e\u0301") == "👩\u200d👩\u200d👦 e\u0301", (
+        "one family, one é"
+    )
+
+
+def test_white_space_around_words_and_lines_is_drawn_and_lines_still_end():
+    assert text_runs(" This ") == [["␣", SIGN], ["This", PLAIN], ["␣", SIGN]]
+    assert drawn_text("if a:\n    b \n\tc") == "if a:↵\n␣␣␣␣b␣↵\n⇥c"
+    assert drawn_text("two  spaces, a\x00control") == "two␣␣spaces, aU+0000control"
+    assert drawn_text("\r\n") == "␍↵\n"
 
 
 def test_a_mark_without_its_letter_gets_a_circle_to_sit_on():

@@ -1,13 +1,17 @@
 """What the story, the prefix tree and the cards say of moments in which little can be said wrongly."""
 
+import msgspec
 import pytest
 
-from engine.trace.events import BlockHashed, BlocksTouched
+from engine.trace.events import BlockHashed, BlocksTouched, TokensSampled
+from engine.trace.header import TraceHeader
 from engine.trace.trace import Trace
 from lessons.library import load_lesson
 from lessons.places import find_place
+from tests.views.runs import golden_trace
 from tests.views.trees import TEXT, last_tree, run
-from views.figures.cache.requests import requests
+from views.figures.cache.requests import _last_words, requests
+from views.figures.cache.tokens import PLAIN, SIGN
 from views.figures.moment import Moment, moment_at
 from views.figures.time.narration import sentence
 from views.figures.tree.tree import tree
@@ -85,6 +89,29 @@ def test_words_of_a_finished_request_stand_apart():
     trace = load_lesson("11-why-miss").traces["stamp_first"]
     card = requests(moment_at(trace, trace.last), TEXT)["cards"][0]
     assert card["closed"]["prompt"] == "12:01 You are a careful assistant for a small pu…"
+
+
+@pytest.mark.parametrize(
+    ("texts", "answer"),
+    [
+        ((" ", ""), [["␣", SIGN]]),
+        (("\n", "So"), [["↵\n", SIGN], ["So", PLAIN]]),
+        (("two", " words"), "two words"),
+    ],
+)
+def test_white_space_of_an_answer_can_be_seen_on_its_card(texts, answer):
+    told, given = Trace(TraceHeader(config=golden_trace("doc_example").header.config)), [*texts]
+    for event in golden_trace("doc_example").events_from(0):
+        if isinstance(event, TokensSampled) and event.request_id == "request0":
+            event = msgspec.structs.replace(event, text=given.pop(0) if given else "")
+        told.append(event)
+    card = requests(moment_at(told, told.last), TEXT)["cards"][0]
+    assert (card["text"], card["closed"]["answer"]) == (answer, answer)
+
+
+def test_of_a_long_answer_the_last_words_are_on_the_line_and_say_so():
+    assert _last_words("x" * 400) == "x" * 400
+    assert _last_words("y" + "x" * 400) == "…" + "x" * 400
 
 
 def test_letters_of_a_script_stand_side_by_side():

@@ -85,7 +85,7 @@ function setCard(node, card, data, state) {
   setBlocks(blocks, card, data, state);
   refold.hidden = !card.fold_again; say(refold, card.fold_again ?? "");
   offer(abort, card.abort); attr(abort, "data-aborts", card.id);
-  say(made.firstChild, card.text); attr(made, "title", card.text); made.hidden = !card.text;
+  draw(made.firstChild, card.text); attr(made, "title", made.firstChild.textContent); made.hidden = !card.text;
 }
 
 // One tab stop per card: arrow keys move among its blocks and tokens.
@@ -123,7 +123,7 @@ function closed(node, card, ids) {
   attr(node, "data-closed", !isOpen); blocks.hidden = !isOpen; answer.hidden = !folds || !isOpen || !folds.answer;
   asked.hidden = open.hidden = !folds;
   if (!folds) return;
-  say(asked, folds.prompt); say(answer, folds.answer); say(open, isOpen ? folds.close : folds.open);
+  say(asked, folds.prompt); draw(answer, folds.answer); say(open, isOpen ? folds.close : folds.open);
   attr(open, "aria-expanded", String(isOpen)); attr(open, "aria-label", folds.label);
   if (isOpen) line.querySelector(".made").hidden = true;
 }

@@ -7,6 +7,7 @@ from engine.trace.entries import RequestState
 from engine.trace.state import State
 from views.figures.cache.request_tokens import blocks, token_spans, token_words
 from views.figures.cache.tokens import drawn_runs as drawn_runs
+from views.figures.cache.tokens import text_runs
 from views.figures.moment import ROOMY_BLOCKS, Moment
 from views.text import Text, quoted
 
@@ -91,7 +92,7 @@ def _card(moment: Moment, request: RequestState, text: Text, looks: Looks) -> di
         "touched": any(
             getattr(event, "request_id", None) == request.request_id for event in moment.events
         ),
-        "text": request.output_text[-MAX_TEXT:],
+        "text": text_runs(_last_words(request.output_text)),
         "blocks": blocks(state, request, text, lit=looks.lit, is_unfolded=is_unfolded),
     }
     if is_unfolded:
@@ -105,11 +106,15 @@ def _closed(request: RequestState, text: Text) -> dict[str, Any]:
     """What a finished card shows before somebody opens it, and the whole answer for when they do."""
     return {
         "prompt": _first_words(request),
-        "answer": request.output_text,
+        "answer": text_runs(request.output_text),
         "open": text("requests.open"),
         "close": text("requests.close"),
         "label": text("requests.open_label", request=request.request_id),
     }
+
+
+def _last_words(made: str) -> str:
+    return made if len(made) <= MAX_TEXT else "…" + made[-MAX_TEXT:]
 
 
 def _first_words(request: RequestState) -> str:

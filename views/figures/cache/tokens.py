@@ -10,6 +10,7 @@ No sign stands for something else: what cannot be drawn is written as its code p
 """
 
 import functools
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -21,6 +22,8 @@ STRETCH = 64  # tokens that are read together
 LONG_RUN = 6  # that many equal signs in a row become one and a count
 INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zs", "Zl", "Zp"})
 MARKS = frozenset({"Mn", "Me", "Mc"})
+# What nobody sees in a text: controls, and white space that no word stands on both sides of.
+UNREAD = re.compile(r"(?:[\x00-\x1f\x7f-\x9f\u2028\u2029]|(?<!\S)\s|\s(?!\S))+")
 
 PLAIN, SIGN, BYTES, CODE = "", "sign", "bytes", "code"
 Run = tuple[str, str]  # text, kind
@@ -63,6 +66,27 @@ def drawn_runs(piece: Piece) -> str | list[list[str]]:
     if len(piece.runs) == 1 and piece.runs[0][1] == PLAIN:
         return piece.runs[0][0]
     return [[text, kind] for text, kind in piece.runs]
+
+
+@functools.lru_cache(maxsize=256)
+def text_runs(text: str) -> str | list[list[str]]:
+    """A whole text for reading: a space between two words stays one, all other white space is drawn
+    as signs, and a line still ends where it ended."""
+    runs: list[list[str]] = []
+    at = 0
+    for found in UNREAD.finditer(text):
+        if found.start() > at:
+            runs.append([text[at : found.start()], PLAIN])
+        signs: list[Run] = []
+        for char in found.group():
+            _add(signs, *_drawn(char, True))
+            if char == "\n":
+                _add(signs, char, SIGN)
+        runs += [[drawn, kind] for drawn, kind in signs]
+        at = found.end()
+    if not runs:
+        return text
+    return [*runs, [text[at:], PLAIN]] if at < len(text) else runs
 
 
 def pieces_between(token_bytes: Sequence[bytes], start: int, stop: int) -> tuple[Piece, ...]:
