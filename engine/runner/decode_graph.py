@@ -12,6 +12,7 @@ same work on the very same addresses, so:
 vLLM 0.17.1: v1/cudagraph_dispatcher.py CudagraphDispatcher, compilation/cuda_graph.py
 """
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,12 @@ class Recording(Protocol):
 Recorder = Callable[[Callable[[], Tensor]], Recording]
 
 
+@functools.cache
+def side_stream() -> torch.cuda.Stream:
+    """The one stream of this process for captures: cuBLAS keeps a workspace for each that it saw."""
+    return torch.cuda.Stream()  # type: ignore[no-untyped-call]
+
+
 class CudaRecorder:
     """Captures CUDA graphs that share one memory pool."""
 
@@ -47,16 +54,32 @@ class CudaRecorder:
 
     def __call__(self, work: Callable[[], Tensor]) -> Recording:
         with _capturing:  # one thread at a time; others may go on computing meanwhile
-            side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-            side.wait_stream(torch.cuda.current_stream())
+            before, side = torch.cuda.current_stream(), side_stream()
+            side.wait_stream(before)
             with torch.cuda.stream(side):
                 for _ in range(WARM_UPS):
                     work()
-            torch.cuda.current_stream().wait_stream(side)
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
-                output = work()
-            self.pool = self.pool or graph.pool()
+            before.wait_stream(side)
+            try:
+                return self._capture(work, side)
+            finally:
+                torch.cuda.set_stream(before)  # torch stays on `side` if the capture's end fails
+
+    def _capture(self, work: Callable[[], Tensor], side: torch.cuda.Stream) -> Recording:
+        """Raises what `work` raised, and not what its capture had to say at its end about that."""
+        graph, cause = torch.cuda.CUDAGraph(), None
+        try:
+            with torch.cuda.graph(
+                graph, pool=self.pool, stream=side, capture_error_mode="thread_local"
+            ):
+                try:
+                    output = work()
+                except RuntimeError as error:
+                    cause = error
+                    raise
+        except RuntimeError as error:
+            raise (cause or error) from None
+        self.pool = self.pool or graph.pool()
         return CudaRecording(graph, output)
 
 

@@ -4,26 +4,33 @@ A step in which every request decodes one token. Prefill, mixed steps and more r
 largest bucket has rows go the ordinary way, and what a request says does not depend on it.
 """
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from engine.core.output import ScheduledRequest, SchedulerOutput
 from engine.core.request import BlockTables
-from engine.runner.decode_graph import CudaRecorder, DecodeGraphs, DecodeRow, Recorder
+from engine.runner.decode_graph import CudaRecorder, DecodeGraphs, Recorder
 from engine.runner.decode_step import DecodeStep, Kind
+from engine.runner.step_buffer import DecodeRow
 
 CAPTURE_ERRORS = (RuntimeError,)  # what torch raises of CUDA's errors are RuntimeErrors
+
+
+# Models with a step that could not be captured, and the sentence: no other runner of theirs tries.
+_refused: "weakref.WeakKeyDictionary[nn.Module, str]" = weakref.WeakKeyDictionary()
 
 
 class DecodePath:
     """The graphs of one runner, until one of them cannot be captured."""
 
-    def __init__(self, graphs: DecodeGraphs, step_name: str) -> None:
-        self.graphs = graphs
-        self.name = f"graph-{step_name}"
-        self.reason: str | None = None  # one sentence: why no graph is used any more
+    def __init__(self, graphs: DecodeGraphs, step: DecodeStep) -> None:
+        self.graphs, self.model = graphs, step.model
+        self.name = f"graph-{step.name}"
+        self.reason = _refused.get(self.model)  # one sentence: why no graph is used (any more)
 
     def logits_of(self, output: SchedulerOutput, block_tables: BlockTables) -> Tensor | None:
         """[num_requests, vocab_size], valid until the next step; None: not a step for a graph."""
@@ -35,6 +42,8 @@ class DecodePath:
         except CAPTURE_ERRORS as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             self.reason = f"Decode steps run without CUDA graphs: {lines[0][:200]}."
+            if not isinstance(error, torch.cuda.OutOfMemoryError):  # memory may be free next time
+                _refused[self.model] = self.reason
             return None
 
     def _takes(self, output: SchedulerOutput) -> bool:
@@ -61,7 +70,7 @@ def cuda_decode_path(
         device=kv_caches[0].device,
         recorder=recorder or CudaRecorder(),
     )
-    return DecodePath(graphs, step.name)
+    return DecodePath(graphs, step)
 
 
 def _row(share: ScheduledRequest, block_tables: BlockTables) -> DecodeRow:

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from engine.runner.attention.plug import STEP_ARGUMENT, PagedStep
 from engine.runner.attention.triton_backend import PagedPlan, TritonAttention
-from engine.runner.decode_graph import DecodeInputs
 from engine.runner.fused_model import fused_model
+from engine.runner.step_buffer import DecodeInputs
 
 Kind = tuple[int, int | None]  # a layer's KV-cache group and window
 

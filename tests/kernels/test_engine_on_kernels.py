@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+import torch
 
 from engine.config import SamplingParams
 from engine.runner.attention.choice import ATTENTION_VARIABLE
 from engine.runner.decode_path import cuda_decode_path
+from engine.runner.model_loader import LoadedModel
 from tests.kernels.gate import DEVICE
 from tests.kernels.models import Repeated
 from tests.runner.builders import (
@@ -25,9 +27,15 @@ NUM_NEW = 4
 GREEDY = SamplingParams(max_tokens=NUM_NEW, ignore_eos=True)
 
 
-class Broken(Repeated):
-    def __init__(self, work: Any) -> None:
-        raise RuntimeError("operation not permitted when stream is capturing\nmore about it")
+class Broken:
+    """A recorder on which no capture succeeds."""
+
+    def __init__(self, error: type[RuntimeError] = RuntimeError) -> None:
+        self.error, self.num_tries = error, 0
+
+    def __call__(self, work: Any) -> Any:
+        self.num_tries += 1
+        raise self.error("operation not permitted when stream is capturing\nmore about it")
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +45,10 @@ def _on_kernels(monkeypatch) -> None:
 
 def serve(recorder: Any, architecture: str = "Llama", **config: Any) -> tuple[Any, list[list[int]]]:
     """The runner, and what it said to PROMPTS."""
-    loaded = build_loaded(build_stock(architecture, **config).to(DEVICE))
+    return serve_on(build_loaded(build_stock(architecture, **config).to(DEVICE)), recorder)
+
+
+def serve_on(loaded: LoadedModel, recorder: Any) -> tuple[Any, list[list[int]]]:
     engine, _ = build_engine(loaded, block_size=4, num_blocks=40, max_model_len=32)
     runner: Any = engine.runner
     assert runner.backend.name == "triton"
@@ -85,8 +96,27 @@ def test_decode_steps_replay_a_graph_and_others_do_not(architecture, config):
 
 
 def test_a_graph_that_cannot_be_captured_costs_nothing_but_a_sentence():
-    runner, tokens = serve(Broken)
+    runner, tokens = serve(Broken())
     assert tokens == expected()
     assert runner.decode_path.reason == (
         "Decode steps run without CUDA graphs: operation not permitted when stream is capturing."
     )
+
+
+def test_the_next_engine_on_that_model_does_not_try_again_and_says_why():
+    loaded = build_loaded(build_stock().to(DEVICE))
+    first, second = Broken(), Broken()
+    runner, _ = serve_on(loaded, first)
+    other, tokens = serve_on(loaded, second)
+    assert (first.num_tries, second.num_tries) == (1, 0)
+    assert tokens == expected()
+    assert other.path_reason == runner.decode_path.reason
+
+
+def test_memory_that_was_short_is_asked_for_again_by_the_next_engine():
+    loaded = build_loaded(build_stock().to(DEVICE))
+    short = Broken(torch.cuda.OutOfMemoryError)
+    assert serve_on(loaded, short)[0].decode_path.reason is not None
+    runner, _ = serve_on(loaded, Repeated)
+    assert runner.decode_path.reason is None
+    assert list(runner.decode_path.graphs.captured) == [4]

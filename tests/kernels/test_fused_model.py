@@ -5,10 +5,11 @@ import torch
 from torch import Tensor, nn
 
 from engine.runner.attention.triton_backend import PagedPlan
-from engine.runner.decode_graph import CudaRecorder, DecodeGraphs, DecodeRow
+from engine.runner.decode_graph import CudaRecorder, DecodeGraphs
 from engine.runner.decode_step import DecodeStep
 from engine.runner.fused_kernels import Norm, silu_mul
 from engine.runner.fused_model import FusedModel, fused_model, is_supported
+from engine.runner.step_buffer import DecodeRow
 from tests.kernels.gate import DEVICE
 from tests.kernels.models import NUM_POSITIONS, Repeated, stock, stock_answer
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from engine.runner.decode_graph import DecodeGraphs, DecodeInputs, DecodeRow
+from engine.runner.decode_graph import DecodeGraphs
+from engine.runner.step_buffer import DecodeInputs, DecodeRow
 
 CPU = torch.device("cpu")
 
