@@ -32,7 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--prompt", action="append", required=True, metavar="TEXT")
     run.add_argument("--model", help="a local folder, a .gguf file or a hub id")
     run.add_argument("--dtype", help="float32, bfloat16, float16, or 4bit: as a GGUF stores it")
-    run.add_argument("--device", help="cpu, cuda, cuda:1, ...")
+    run.add_argument("--device", help="cpu, or cuda: the first that CUDA_VISIBLE_DEVICES shows")
     run.add_argument("--raw", action="store_true", help="no chat template around the prompts")
     run.add_argument("--max-tokens", type=int, default=32)
     run.add_argument("--ignore-eos", action="store_true")

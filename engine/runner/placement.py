@@ -22,6 +22,11 @@ def choose_device(device: str | None) -> torch.device:
         raise ConfigError(f"device={device!r} is unknown: choose cpu or cuda") from error
     if chosen.type not in ("cpu", "cuda"):
         raise ConfigError(f"device={device!r} is not supported: choose cpu or cuda")
+    if chosen.index and chosen.type == "cuda":
+        raise ConfigError(
+            f"device={device!r} is another GPU than the first that is seen, and kernels start there "
+            f"alone: set CUDA_VISIBLE_DEVICES={chosen.index} and choose cuda"
+        )
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise ConfigError(f"device={device!r}, but torch finds no CUDA device here: choose cpu")
     return chosen
