@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_playground import open_at, overflow, where
+from views.text import Text
 
 pytestmark = pytest.mark.browser
 
@@ -115,3 +116,26 @@ def test_the_page_itself_shows_that_it_has_the_focus_of_the_keyboard_alone(page,
     assert main.evaluate(ring) == "solid"
     page.mouse.click(5, 300)
     assert main.evaluate(ring) == "none"
+
+
+# Puts words where those of a run that was computed stand: the right edge, and whether all can be read.
+PATH_OF = """(words) => {
+  const holder = [...document.querySelectorAll(".st-key-readiness *")].find((node) => node.shadowRoot);
+  const root = holder.shadowRoot.querySelector(".root"), path = root.querySelector(".path");
+  path.hidden = false; path.textContent = words;
+  const { right, bottom } = path.getBoundingClientRect();
+  const isWhole = path.scrollWidth <= path.clientWidth && path.scrollHeight <= path.clientHeight;
+  return [right, isWhole && bottom <= root.getBoundingClientRect().bottom + 0.5];
+}"""
+
+
+@pytest.mark.parametrize("page", [(390, 844)], indirect=True, ids=["phone"])
+def test_on_a_phone_what_computes_is_read_whole_and_ends_before_the_buttons(page, base_url):
+    page.goto(f"{base_url}/playground?example=own")
+    button = page.get_by_role("button", name="Close prompts")
+    expect(button).to_be_visible()
+    for attention in ("torch", "triton"):
+        words = Text("en")("path.words", attention=attention, dtype="bf16")
+        right, is_whole = page.evaluate(PATH_OF, words)
+        assert right < button.bounding_box()["x"], words
+        assert is_whole, words
