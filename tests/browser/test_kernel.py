@@ -60,3 +60,21 @@ def test_it_fits_and_has_no_violation(page, base_url):
     walked(page, 13)
     assert overflow(page) <= 0
     assert violations(page) == []
+
+
+@pytest.mark.parametrize("page", [(390, 844)], indirect=True, ids=["phone"])
+def test_on_a_phone_the_columns_of_a_tile_are_scrolled_and_the_walk_brings_its_own(page, base_url):
+    """Japanese heads are wider than a phone; the longer numbers of a model are in any language."""
+    page.goto(f"{base_url}/kernel?example=doc_example&step=3&request=request1&token=10&lang=ja")
+    tile = page.locator(".visit .scroll")
+    heads = tile.locator("th")
+    expect(heads).to_have_count(9)
+    assert all(head.is_visible() for head in heads.all())
+    expect(tile).to_have_attribute("data-right", "true")
+    expect(heads.last).not_to_be_in_viewport(ratio=0.9)
+    walked(page, 16)
+    expect(heads.last).to_have_attribute("data-focus", "true")
+    expect(heads.last).to_be_in_viewport(ratio=0.9)
+    expect(heads.first).to_be_in_viewport(ratio=0.9)
+    tile.evaluate("(node) => { node.scrollLeft = node.scrollWidth; }")
+    expect(tile).not_to_have_attribute("data-right", "true")

@@ -1,6 +1,7 @@
 // The kernel's walk over one row: its source beside it, and the step that one stands on lit in both. Moving along
 // the walk asks nobody: all steps are here.
 const walker = kept("kernel", () => ({ at: 0, head: 0, stage: "", data: null, root: null }));
+const FADE_PX = 28; // of an edge behind which more columns lie (kernel.css)
 const number = (value) => value === null ? "−∞" : String(Number(value.toPrecision(4))).replace("-", "−");
 
 function present({ data, parentElement, setTriggerValue }) {
@@ -136,16 +137,17 @@ function point(code, [first, last]) {
 
 function setVisit(holder, visit, fold, { filled, lit, folded, stage }) {
   const { data } = walker, title = part(holder, "visit-title"), scroll = part(holder, "scroll"), columns = data.columns;
+  scroll.onscroll = () => edgesOf(scroll); if (!scroll.firstChild) new ResizeObserver(() => edgesOf(scroll)).observe(scroll);
   say(title, visit.title); scroll.tabIndex = 0; attr(scroll, "role", "region"); attr(scroll, "aria-label", visit.title);
   if (!scroll.firstChild) { const table = el("table"), top = el("thead"); top.append(el("tr")); table.append(top, el("tbody")); scroll.append(table); }
   const [top, body] = scroll.firstChild.children;
   sync(top.firstChild, columns, () => { const th = el("th"); th.scope = "col"; return th; }, (th, [name, word, hint]) => { say(th, word); attr(th, "title", hint); th.className = `c-${name}`; attr(th, "data-lit", null); attr(th, "data-focus", lit.includes(name)); });
   let loaded = -1;
-  const make = () => { const tr = el("tr"); tr.append(...columns.map(([name]) => el("td", `c-${name}`)), el("td", "wide")); tr.lastChild.colSpan = columns.length; tr.children[1].append(el("span", "token")); tr.children[3].append(el("span", "block")); return tr; };
+  const make = () => { const tr = el("tr"); tr.append(...columns.map(([name]) => el("td", `c-${name}`)), el("td", "wide")); tr.lastChild.colSpan = columns.length; tr.lastChild.append(el("span")); tr.children[1].append(el("span", "token")); tr.children[3].append(el("span", "block")); return tr; };
   sync(body, visit.rows, make, (tr, row) => {
     const isFold = !Array.isArray(row), cells = [...tr.children];
     cells.slice(0, -1).forEach((cell) => { cell.hidden = isFold; }); cells.at(-1).hidden = !isFold; attr(tr, "data-fold", isFold);
-    if (isFold) { say(cells.at(-1), row.fold); for (const name of ["data-sight", "data-own", "title"]) attr(tr, name, null); attr(cells[3].firstChild, "data-block", null); return; }
+    if (isFold) { say(cells.at(-1).firstChild, row.fold); for (const name of ["data-sight", "data-own", "title"]) attr(tr, name, null); attr(cells[3].firstChild, "data-block", null); return; }
     loaded += 1;
     const [position, drawn, kind, logical, block, state, offset, slot, at, sight] = row, knows = (i) => i < filled, masked = knows(7) && stage !== "scores" && sight !== "read";
     attr(tr, "data-sight", masked ? sight : null); attr(tr, "title", masked ? data.words[sight] : null); attr(tr, "data-own", position === data.chosen[1]);
@@ -158,8 +160,20 @@ function setVisit(holder, visit, fold, { filled, lit, folded, stage }) {
     columns.forEach(([name], i) => attr(cells[i], "data-focus", lit.includes(name)));
     attr(cells[8], "data-share", fold && knows(8) && !masked); cells[8].style.setProperty("--share", fold && knows(8) && !masked ? fold.weights[loaded] : 0);
   });
+  bringIn(scroll, [...top.querySelectorAll("[data-focus]")]); edgesOf(scroll);
   const own = body.querySelector("[data-own]"), key = `${walker.data.chosen} ${visit.title}`;
   if (own && scroll.dataset.at !== key) { scroll.dataset.at = key; scroll.scrollTop = own.offsetTop - scroll.clientHeight + 2 * own.offsetHeight; }
+}
+
+// Where columns lie behind an edge the table fades; those that a step fills are brought before it.
+function edgesOf(scroll) {
+  attr(scroll, "data-left", scroll.scrollLeft > 2); attr(scroll, "data-right", scroll.scrollLeft + scroll.clientWidth < scroll.scrollWidth - 2);
+}
+function bringIn(scroll, lit) {
+  if (!lit.length) return;
+  const stuck = scroll.querySelector("th").offsetWidth, start = lit[0].cellIndex ? lit[0].offsetLeft - stuck : 0, end = lit.at(-1).offsetLeft + lit.at(-1).offsetWidth;
+  if (start < scroll.scrollLeft) scroll.scrollLeft = start;
+  else if (end > scroll.scrollLeft + scroll.clientWidth) scroll.scrollLeft = end + FADE_PX - scroll.clientWidth;
 }
 
 // What the program carries from tile to tile.
