@@ -25,6 +25,7 @@ class Size(NamedTuple):
     copied_bytes: int
     matrix: int  # rows and columns
     new_tokens: int
+    engine_context: int  # tokens of a prompt
 
 
 FULL = Size(
@@ -38,6 +39,7 @@ FULL = Size(
     copied_bytes=2**32,
     matrix=8192,
     new_tokens=64,
+    engine_context=1024,
 )
 DRY = Size(
     batches=(2,),
@@ -50,6 +52,7 @@ DRY = Size(
     copied_bytes=2**20,
     matrix=64,
     new_tokens=2,
+    engine_context=20,
 )
 MAX_CACHED_TOKENS = 300_000  # of one batch: more than a card should be asked for
 COLD_BYTES = 300_000_000  # more than twice the L2 cache of any GPU yet

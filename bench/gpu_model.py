@@ -16,8 +16,9 @@ from bench.gpu_logits import Float32Step, complaint, off_by
 from bench.gpu_report import Report, number
 from engine.runner.attention.plug import ATTENTION_NAME, STEP_ARGUMENT, PagedStep
 from engine.runner.attention.triton_backend import TritonAttention
-from engine.runner.decode_graph import CudaRecorder, DecodeGraphs, DecodeRow
+from engine.runner.decode_graph import CudaRecorder, DecodeGraphs
 from engine.runner.decode_step import DecodeStep
+from engine.runner.step_buffer import DecodeRow
 
 BLOCK_SIZE = 16
 TOKEN_ID = 5

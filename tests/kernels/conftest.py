@@ -9,4 +9,4 @@ from tests.kernels.gate import why_not
 
 collect_ignore_glob = [] if why_not() is None else ["test_[!g]*.py"]
 if find_spec("msgspec") is None:
-    collect_ignore_glob.append("test_engine_on_kernels.py")
+    collect_ignore_glob += ["test_engine_on_kernels.py", "test_bench_gpu_engine.py"]

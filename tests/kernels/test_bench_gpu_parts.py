@@ -20,8 +20,8 @@ from bench.gpu_clock import Clock
 from bench.gpu_logits import Float32Step, complaint, off_by
 from bench.gpu_model import PATHS, ModelBench
 from bench.gpu_report import Report, number
-from engine.runner import decode_graph
 from engine.runner.fused_model import FusedModel
+from engine.runner.step_buffer import StepBuffer
 from tests.source_tree import ROOT
 
 pytestmark = pytest.mark.kernels  # no GPU, but triton
@@ -235,9 +235,9 @@ def bench(monkeypatch) -> ModelBench:
 
 
 def test_every_path_of_a_decode_step_fills_its_inputs_each_time(bench, monkeypatch):
-    fill, filled = decode_graph.StepBuffer.fill, []
+    fill, filled = StepBuffer.fill, []
     monkeypatch.setattr(
-        decode_graph.StepBuffer,
+        StepBuffer,
         "fill",
         lambda buffer, rows: filled.append(len(rows)) or fill(buffer, rows),
     )
