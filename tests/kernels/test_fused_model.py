@@ -18,6 +18,8 @@ pytestmark = pytest.mark.kernels
 BLOCK_SIZE = 4
 MOST_BLOCKS = NUM_POSITIONS // BLOCK_SIZE
 TOLERANCES = {torch.float32: 2e-5, torch.bfloat16: 3e-2}
+if DEVICE == "cuda":  # three TF32 products stand for one of float32
+    TOLERANCES[torch.float32] = 1e-4
 FAMILIES = {
     "Llama": {},
     "Llama with biases": {"attention_bias": True, "mlp_bias": True},
