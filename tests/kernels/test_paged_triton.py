@@ -3,9 +3,14 @@
 import pytest
 import torch
 
-from engine.runner.attention import reference
+from engine.runner.attention import reference, triton_backend
 from engine.runner.attention.backend import GroupBatch
-from engine.runner.attention.tiling import Tiling, choose_num_splits, choose_tiling
+from engine.runner.attention.tiling import (
+    Tiling,
+    choose_num_splits,
+    choose_tiling,
+    longest_walk,
+)
 from engine.runner.attention.triton_backend import (
     PagedPlan,
     TritonAttention,
@@ -196,9 +201,34 @@ def test_how_large_the_tiles_are(group, head_size, dtype, one_query_each, expect
 
 
 @pytest.mark.parametrize(
-    ("num_programs", "max_seq_len", "expected"),
+    ("num_programs", "walk", "expected"),
     [(3, 8192, 64), (3, 1024, 8), (3, 100, 1), (96, 8192, 2), (264, 8192, 1), (1000, 8192, 1)],
 )
-def test_few_programs_are_split_until_132_processors_are_busy(num_programs, max_seq_len, expected):
-    found = choose_num_splits(num_programs, max_seq_len, 64, num_processors=132)
-    assert found == expected
+def test_few_programs_are_split_until_132_processors_are_busy(num_programs, walk, expected):
+    assert choose_num_splits(num_programs, walk, 64, num_processors=132) == expected
+
+
+@pytest.mark.parametrize(
+    ("max_seq_len", "num_queries", "window", "expected"),
+    [(8192, 1, None, 8192), (8192, 1, 512, 512), (100, 1, 512, 100), (8192, 21, 512, 532)],
+)
+def test_a_tile_walks_no_further_than_its_windows_reach(max_seq_len, num_queries, window, expected):
+    assert longest_walk(max_seq_len, num_queries, window) == expected
+
+
+@pytest.mark.parametrize(("window", "num_splits"), [(None, [16]), (300, [3]), (128, [])])
+def test_the_splits_of_a_windowed_layer_are_those_of_its_window(window, num_splits, monkeypatch):
+    """However long the context may grow that the plan was made for."""
+    found = []
+    real = triton_backend._parts
+    monkeypatch.setattr(triton_backend, "num_processors", lambda device: 132)
+    monkeypatch.setattr(
+        triton_backend, "_parts", lambda query, num: (found.append(num), real(query, num))[1]
+    )
+    case = scattered([(330, 1), (0, 1)], block_size=16, num_kv_heads=1)
+    plan = plan_of(case, window)
+    plan.max_seq_len = 2048
+    write_kv(case.new(case.keys), case.new(case.values), case.kv_cache, plan.slot_mapping)
+    out = paged_attention(case.query, case.kv_cache, plan=plan, scale=SCALE)
+    assert (out.double() - case.dense(window, SCALE)).abs().max() < TOLERANCES[torch.float32]
+    assert found == num_splits

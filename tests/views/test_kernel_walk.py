@@ -14,7 +14,7 @@ from views.figures.kernel.kernel import Look, kernel, walk_of
 from views.figures.kernel.kernel_numbers import LOG2_E, numbers_of
 from views.figures.kernel.kernel_source import kernel_source, places_of
 from views.figures.kernel.kernel_steps import TILE_STAGES, steps_of
-from views.figures.kernel.kernel_walk import is_walkable, spots
+from views.figures.kernel.kernel_walk import is_walkable, launch_of, spots
 from views.figures.selection import Selection
 from views.text import LANGUAGES, Text
 
@@ -63,6 +63,13 @@ def test_the_walk_writes_where_the_engines_own_slot_mapping_says(name):
                 row = share.first_row + walk.program.own_query
                 words = steps_of(walk.launch, walk.program, TEXT, num_blocks=9)[0].words
                 assert f"row {row} of the batch slot {int(group.slot_mapping[row])}." in words
+
+
+def test_a_window_bounds_the_splits_as_it_bounds_the_walk():
+    trace = golden_trace("shared_system_prompt_100")
+    shares = list(shares_of(trace.at(trace.after_schedule(trace.num_steps - 1)), 0))
+    whole, windowed = (launch_of(shares, GPU, block_size=16, window=w) for w in (None, 8))
+    assert (whole.num_splits, windowed.num_splits) == (2, 1)
 
 
 def test_every_program_has_its_rows_once():

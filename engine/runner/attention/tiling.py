@@ -62,12 +62,16 @@ def choose_tiling(group: int, head_size: int, itemsize: int, *, one_query_each: 
     )
 
 
-def choose_num_splits(
-    num_programs: int, max_seq_len: int, tile_kv: int, *, num_processors: int
-) -> int:
-    """So many that every processor of the GPU has work, and no split less than two tiles of KV."""
+def longest_walk(max_seq_len: int, num_queries: int, window: int | None) -> int:
+    """Positions that a tile of so many queries sees together, at most."""
+    return max_seq_len if window is None else min(max_seq_len, window + num_queries - 1)
+
+
+def choose_num_splits(num_programs: int, walk: int, tile_kv: int, *, num_processors: int) -> int:
+    """So many that every processor of the GPU has work, and no split of a `longest_walk` less than
+    two tiles of KV."""
     wanted = PROGRAMS_PER_PROCESSOR * num_processors // num_programs
-    return max(1, min(wanted, -(-max_seq_len // (2 * tile_kv)), MAX_SPLITS))
+    return max(1, min(wanted, -(-walk // (2 * tile_kv)), MAX_SPLITS))
 
 
 def cut_queries(query_starts: Sequence[int], num_queries: int) -> list[tuple[int, int]]:

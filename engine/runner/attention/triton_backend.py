@@ -12,7 +12,12 @@ from torch import Tensor
 from engine.runner.attention.backend import AttentionBackend, GroupBatch
 from engine.runner.attention.paged_triton import attention_kernel, combine_kernel, write_kernel
 from engine.runner.attention.reference import ReferenceAttention
-from engine.runner.attention.tiling import choose_num_splits, choose_tiling, cut_queries
+from engine.runner.attention.tiling import (
+    choose_num_splits,
+    choose_tiling,
+    cut_queries,
+    longest_walk,
+)
 
 # Decided when @triton.jit reads a kernel, so it holds for the whole process.
 INTERPRETED = bool(triton.knobs.runtime.interpret)
@@ -133,7 +138,7 @@ def paged_attention(
     if num_splits is None:
         num_splits = choose_num_splits(
             len(tiles) * num_kv_heads,
-            plan.max_seq_len,
+            longest_walk(plan.max_seq_len, tiling.queries, plan.window),
             tiling.kv,
             num_processors=num_processors(query.device),
         )

@@ -18,6 +18,7 @@ from engine.runner.attention.tiling import (
     choose_num_splits,
     choose_tiling,
     cut_queries,
+    longest_walk,
 )
 from views.figures.batch.batch_rows import Share
 
@@ -91,7 +92,7 @@ def launch_of(
     tiles = cut_queries(starts, tiling.queries)
     num_splits = choose_num_splits(
         len(tiles) * sizes.num_kv_heads,
-        max(share.stop for share in shares),
+        longest_walk(max(share.stop for share in shares), tiling.queries, window),
         tiling.kv,
         num_processors=sizes.num_processors,
     )
