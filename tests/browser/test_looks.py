@@ -119,13 +119,12 @@ def test_the_page_itself_shows_that_it_has_the_focus_of_the_keyboard_alone(page,
 
 
 # Puts words where those of a run that was computed stand: the right edge, and whether all can be read.
-PATH_OF = """(words) => {
-  const holder = [...document.querySelectorAll(".st-key-readiness *")].find((node) => node.shadowRoot);
-  const root = holder.shadowRoot.querySelector(".root"), path = root.querySelector(".path");
-  path.hidden = false; path.textContent = words;
+PATH_OF = """(path, words) => {
+  const root = path.parentElement, around = root.getBoundingClientRect();
+  path.hidden = false; path.textContent = words; root.querySelector(".track").hidden = true;
   const { right, bottom } = path.getBoundingClientRect();
   const isWhole = path.scrollWidth <= path.clientWidth && path.scrollHeight <= path.clientHeight;
-  return [right, isWhole && bottom <= root.getBoundingClientRect().bottom + 0.5];
+  return [right, isWhole && bottom <= around.bottom + 0.5];
 }"""
 
 
@@ -136,6 +135,7 @@ def test_on_a_phone_what_computes_is_read_whole_and_ends_before_the_buttons(page
     expect(button).to_be_visible()
     for attention in ("torch", "triton"):
         words = Text("en")("path.words", attention=attention, dtype="bf16")
-        right, is_whole = page.evaluate(PATH_OF, words)
+        path = page.locator(".st-key-readiness .path")
+        right, is_whole = path.evaluate(PATH_OF, words)
         assert right < button.bounding_box()["x"], words
         assert is_whole, words
