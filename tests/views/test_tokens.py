@@ -100,7 +100,7 @@ def drawn_text(text):
 
 def test_an_answer_of_white_space_can_be_seen():
     assert text_runs(" ") == [["␣", SIGN]]
-    assert text_runs("\n") == [["↵\n", SIGN]]
+    assert text_runs("\n") == [["↵", SIGN]]
     assert text_runs("\u3000") == [["U+3000", CODE]], "the wide space of CJK"
     assert text_runs("") == ""
 
@@ -117,7 +117,7 @@ def test_white_space_around_words_and_lines_is_drawn_and_lines_still_end():
     assert text_runs(" This ") == [["␣", SIGN], ["This", PLAIN], ["␣", SIGN]]
     assert drawn_text("if a:\n    b \n\tc") == "if a:↵\n␣␣␣␣b␣↵\n⇥c"
     assert drawn_text("two  spaces, a\x00control") == "two␣␣spaces, aU+0000control"
-    assert drawn_text("\r\n") == "␍↵\n"
+    assert drawn_text("\r\n\n") == "␍↵\n↵", "the last one ends nothing that is shown"
 
 
 def test_a_mark_without_its_letter_gets_a_circle_to_sit_on():

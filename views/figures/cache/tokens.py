@@ -78,9 +78,9 @@ def text_runs(text: str) -> str | list[list[str]]:
         if found.start() > at:
             runs.append([text[at : found.start()], PLAIN])
         signs: list[Run] = []
-        for char in found.group():
+        for place, char in enumerate(found.group(), found.start() + 1):
             _add(signs, *_drawn(char, True))
-            if char == "\n":
+            if char == "\n" and place < len(text):
                 _add(signs, char, SIGN)
         runs += [[drawn, kind] for drawn, kind in signs]
         at = found.end()
