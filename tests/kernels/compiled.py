@@ -74,9 +74,16 @@ CASES = (
     Case("decode of Qwen2-0.5B in blocks of 1", num_kv_heads=2, group=7, block_size=1),
     Case("decode of 71 heads on one, in float16", dtype="fp16", num_kv_heads=1, group=71),
     Case("decode in float32, heads of 256", dtype="fp32", group=1, head_size=256, num_splits=2),
+    Case("decode with a window, split", window=300, block_size=256, num_splits=3),
+    Case("decode, heads of 16 in blocks of 3", group=7, head_size=16, block_size=3),
+    Case(
+        "decode, heads of 128", dtype="fp16", num_kv_heads=8, group=4, head_size=128, num_splits=64
+    ),
     Case("prefill of SmolLM2", query_lens=(200, 1, 30)),
     Case("prefill in float32", dtype="fp32", query_lens=(200, 1, 30)),
     Case("prefill, heads of 80, a window", query_lens=(64,), head_size=80, window=50),
+    Case("prefill, heads of 128 in blocks of 3", query_lens=(64,), head_size=128, block_size=3),
+    Case("prefill, 7 heads of 16, split", query_lens=(9, 3), group=7, head_size=16, num_splits=2),
     Case("prefill, heads of 256, in float16", "fp16", (64, 64), group=4, head_size=256),
 )
 
