@@ -78,7 +78,7 @@ class Clock:
     @functools.cached_property
     def side(self) -> torch.cuda.Stream:
         """Where everything is warmed up and captured: cuBLAS keeps memory for each stream it saw."""
-        return torch.cuda.Stream()  # type: ignore[no-untyped-call,no-any-return]
+        return torch.cuda.Stream()  # type: ignore[no-untyped-call]
 
     def num_sets(self, num_bytes: int) -> int:
         """So many copies of the data to take turns with that the L2 cache has lost one by the time
@@ -110,7 +110,7 @@ class Clock:
         meanwhile marks and graph are queued behind it: it need not wait for them in between."""
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
         self.sync()
-        torch.cuda._sleep(cycles)
+        torch.cuda._sleep(cycles)  # type: ignore[no-untyped-call]
         begin.record()
         graph.replay()
         end.record()
