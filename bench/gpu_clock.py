@@ -97,13 +97,21 @@ class Clock:
             for call in calls[:2]:
                 call()
         self.sync()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=self.side):
-            for call in order:
-                call()
+        graph = self._capture(order)
         graph.replay()
         cycles = SLEEP_CYCLES + SLEEP_CYCLES_PER_CALL * len(order)
         return statistics.median(self._replay_s(graph, cycles) for _ in range(rounds)) / len(order)
+
+    def _capture(self, order: Sequence[Call]) -> torch.cuda.CUDAGraph:
+        before = torch.cuda.current_stream()
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph, stream=self.side):
+                for call in order:
+                    call()
+        finally:  # torch stays on the stream of a capture that failed, and more is to be measured
+            torch.cuda.set_stream(before)
+        return graph
 
     def _replay_s(self, graph: torch.cuda.CUDAGraph, cycles: int) -> float:
         """Seconds between two marks on the device. It sleeps `cycles` before the first, and

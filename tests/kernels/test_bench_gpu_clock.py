@@ -19,7 +19,11 @@ class FakeCuda:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seen: list[str] = []
         self.streams = 0
-        for name in ("Stream", "Event", "CUDAGraph", "stream", "graph", "_sleep", "synchronize"):
+        self.current = "main stream"
+        for name in (
+            "Stream", "Event", "CUDAGraph", "stream", "graph", "_sleep", "synchronize",
+            "current_stream", "set_stream",
+        ):  # fmt: skip
             monkeypatch.setattr(torch.cuda, name, getattr(self, name))
 
     def Stream(self) -> str:  # noqa: N802
@@ -43,7 +47,15 @@ class FakeCuda:
     @contextlib.contextmanager
     def graph(self, graph: Any, *, stream: str) -> Iterator[None]:
         self.seen.append(f"capture on {stream}")
+        self.current = stream
         yield
+        self.current = "main stream"  # and not if anything was raised
+
+    def current_stream(self) -> str:
+        return self.current
+
+    def set_stream(self, stream: str) -> None:
+        self.current = stream
 
     def _sleep(self, cycles: int) -> None:
         assert cycles > 0
@@ -77,3 +89,17 @@ def test_the_sets_that_take_turns_are_more_than_a_cache_holds_however_small_one_
     num_sets = Clock(dry=False).num_sets(num_bytes)
     assert num_sets >= 2
     assert 300_000_000 <= num_sets * num_bytes <= 600_000_000
+
+
+def test_after_a_capture_that_failed_the_next_part_is_back_on_its_own_stream(monkeypatch):
+    cuda = FakeCuda(monkeypatch)
+    tries = iter([None, RuntimeError("not while capturing")])
+
+    def call() -> None:
+        error = next(tries)
+        if error is not None:
+            raise error
+
+    with pytest.raises(RuntimeError, match="not while capturing"):
+        Clock(dry=False).kernel_s([call])
+    assert cuda.current == "main stream"
