@@ -4,7 +4,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from engine.runner.attention.triton_backend import PagedPlan
+from engine.runner.attention import triton_backend
+from engine.runner.attention.backend import GroupBatch
+from engine.runner.attention.triton_backend import PagedPlan, TritonAttention
 from engine.runner.decode_graph import CudaRecorder, DecodeGraphs
 from engine.runner.decode_step import DecodeStep
 from engine.runner.fused_kernels import Norm, silu_mul
@@ -87,6 +89,45 @@ def test_the_logits_of_a_prompt_are_those_of_the_stock_model(family, dtype):
     logits = prompt_logits(fused, empty_caches(model), prompt).float()
     error = (logits - expected).square().mean().sqrt() / expected.std()
     assert error < TOLERANCES[dtype], f"off by {error} standard deviations"
+
+
+LONG = 150  # tokens: three tiles of KV, so that a split finds more than one
+WINDOWED = {"use_sliding_window": True, "sliding_window": 70, "max_window_layers": 1}
+
+
+@pytest.mark.parametrize(
+    ("architecture", "config", "windows"),
+    [("Llama", {}, (None, None)), ("Qwen2", WINDOWED, (None, 70))],
+)
+@torch.inference_mode()
+def test_windows_and_splits_change_no_logits(architecture, config, windows, monkeypatch):
+    """A prompt in one prefill, and two more tokens that decode."""
+    monkeypatch.setattr(triton_backend, "num_processors", lambda device: 64)
+    model = stock(architecture, max_position_embeddings=256, **config)
+    drawn = torch.randint(0, 90, (LONG + 2,), generator=torch.Generator().manual_seed(4))
+    input_ids = drawn.to(DEVICE)
+    expected = model(input_ids[None]).logits[0]
+    fused, caches = fused_model(model), empty_caches(model, num_blocks=40)
+    assert fused is not None
+    found = []
+    for start, end in ((0, LONG), (LONG, LONG + 1), (LONG + 1, LONG + 2)):
+        plans = [in_a_row(start, end, window) for window in windows]
+        positions = torch.arange(start, end, device=DEVICE)
+        found.append(fused(input_ids[start:end], positions, caches, plans))
+    error = (torch.cat(found) - expected).abs().amax(1) / expected.std()
+    assert error.max() < 5 * TOLERANCES[torch.float32], error
+
+
+def in_a_row(start: int, end: int, window: int | None) -> PagedPlan:
+    """One sequence's tokens from `start` on; its blocks are 1, 2, 3 .."""
+    batch = GroupBatch(
+        block_size=BLOCK_SIZE,
+        query_start=(0, end - start),
+        seq_lens=(end,),
+        block_tables=(tuple(range(1, 1 + -(-end // BLOCK_SIZE))),),
+        slot_mapping=torch.arange(start, end, device=DEVICE) + BLOCK_SIZE,
+    )
+    return TritonAttention().plan(batch, window=window, dtype=torch.float32)
 
 
 @pytest.mark.parametrize("family", ["Llama", "Qwen2"])
