@@ -213,6 +213,7 @@ ROOMS: dict[str, Room] = {
     ),
     "views.figures.sizing.sizing_inputs": Room(ours=("views.figures", *SETTINGS, *TEXTS)),
     "views.pages": PAGE,
+    "views.pages.home": PAGE._replace(ours=(*PAGE.ours, "views.first_page")),
     "views.widgets": PAGE,
     "views.components": PAGE._replace(packages=("streamlit", "msgspec")),
     **dict.fromkeys(("views.leaving", "views.turns", "views.asked"), Room()),

@@ -10,10 +10,11 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -30,6 +31,8 @@ NAMES = (
     "inspect",
 )
 NAME_AT_THE_END = f"/(?:{'|'.join(NAMES)})?/?$"  # of an address; what is left leads to the server
+PAGE_NAME = "[A-Za-z][A-Za-z0-9_-]{0,39}"  # of a page of ours, or of one that somebody looks for
+NO_PAGE = "no_page"  # of an address: a page that was asked for and is not there
 STATIC = Path(st.__file__).parent / "static"
 SCRIPTS = STATIC / "static" / "js"
 DRAWN_WITH = (
@@ -63,21 +66,29 @@ def place(path: str) -> str:
 
 
 class FromMemory:
-    """Answers where the first page's scripts are: before Streamlit, and with the same."""
+    """Answers where the first page's scripts are: before Streamlit, and with the same. And where a
+    page of ours could be but none is: there Streamlit's own words would be English."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self.page = re.compile(rf"{place('').rstrip('/')}/(?P<name>{PAGE_NAME})(?P<slash>/?)")
         names = NAMED.findall(first_page())
         self.scripts = {place(f"static/js/{name}"): (SCRIPTS / name).read_bytes() for name in names}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        script = self.scripts.get(scope.get("path", ""))
-        answer = (
-            self.app
-            if script is None or scope["method"] != "GET"
-            else Response(script, media_type="application/javascript", headers=FOR_EVER)
-        )
-        await answer(scope, receive, send)
+        answer = self._answer(scope) if scope.get("method") == "GET" else None
+        await (answer or self.app)(scope, receive, send)
+
+    def _answer(self, scope: Scope) -> Response | None:
+        script = self.scripts.get(scope["path"])
+        if script is not None:
+            return Response(script, media_type="application/javascript", headers=FOR_EVER)
+        asked = self.page.fullmatch(scope["path"])
+        if asked is None or asked["name"] in NAMES:
+            return None
+        given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        query = urlencode([*given, (NO_PAGE, asked["name"])])
+        return RedirectResponse(f"{'../' if asked['slash'] else './'}?{query}", status_code=302)
 
 
 def first_page() -> str:

@@ -7,6 +7,7 @@ import pytest
 import streamlit as st
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
+from streamlit.testing.v1 import AppTest
 
 from tests.source_tree import ROOT
 from views.first_page import (
@@ -85,6 +86,48 @@ def test_its_scripts_are_answered_as_streamlit_does_and_the_rest_by_streamlit():
         client.get(f"/static/js/{later}").text != "Streamlit's answer"
         for later in needed_later(first_page())
     )
-    for path in ("/", "/static/js/", "/static/js/none.js", "/static/js/..", "/_stcore/health"):
+    for path in (
+        "/",
+        "/learn",
+        "/learn/",
+        "/favicon.png",
+        "/a/b",
+        "/static/js/",
+        "/static/js/none.js",
+        "/static/js/..",
+        "/_stcore/health",
+    ):
         assert client.get(path).text == "Streamlit's answer"
     assert client.post(f"/static/js/{name}").text == "Streamlit's answer"
+
+
+@pytest.mark.parametrize(
+    ("path", "sent_to"),
+    [
+        ("/lessons", "./?no_page=lessons"),
+        ("/lessons/", "../?no_page=lessons"),
+        ("/nosuchpage?lang=ja&x=", "./?lang=ja&x=&no_page=nosuchpage"),
+    ],
+)
+def test_where_no_page_is_home_is_told_its_name(path, sent_to):
+    async def streamlit(scope, receive, send):
+        raise AssertionError("Streamlit would say it in English")
+
+    answer = TestClient(FromMemory(streamlit)).get(path, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (302, sent_to)
+
+
+@pytest.mark.parametrize(
+    ("language", "says"),
+    [
+        ("en", "There is no page `/lessons`. "),
+        ("ja", "`/lessons` というページはありません。"),
+        ("zh", "没有 `/lessons` 这个页面。"),
+    ],
+)
+def test_home_says_which_page_is_not_there(language, says):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    app.query_params.update({"lang": language, "no_page": "lessons"})
+    assert [info.value.startswith(says) for info in app.run().info] == [True]
+    app.query_params["no_page"] = "[a](http://b)"
+    assert not app.run().info

@@ -1,18 +1,21 @@
 """The way in: what this is, a moving picture of it, and three doors."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
-from views import session, studying
+from views import first_page, session, studying
 from views.components.piece import piece
 from views.figures.moving import moving
 from views.figures.time.address import MOMENT
 from views.pages.frame import framed
 from views.text import Text
 from views.theme import PAGE_STYLE
+
+NO_PAGE, PAGE_NAME = first_page.NO_PAGE, re.compile(first_page.PAGE_NAME)
 
 
 def door_of_link() -> int | None:
@@ -34,6 +37,8 @@ def _page(doors: Sequence[Page], labs: Mapping[str, Page]) -> None:
     with st.container(key="home"):
         st.markdown(f"# {text('app.title')}")
         st.markdown(text("home.what"))
+        if PAGE_NAME.fullmatch(missing := st.query_params.get(NO_PAGE, "")):
+            st.info(text("home.no_page", name=missing))
         piece("moving", moving(session.recorded_example(), text))
         st.caption(text("home.picture_about"))
         learn, play, opened = doors
