@@ -28,22 +28,27 @@ class DecodePath:
     """The graphs of one runner, until one of them cannot be captured."""
 
     def __init__(self, graphs: DecodeGraphs, step: DecodeStep) -> None:
-        self.graphs, self.model = graphs, step.model
+        self.graphs, self.step = graphs, step
         self.name = f"graph-{step.name}"
-        self.reason = _refused.get(self.model)  # one sentence: why no graph is used (any more)
+        self.refusal = _refused.get(step.model)  # one sentence: why no graph is used (any more)
+
+    @property
+    def reason(self) -> str | None:
+        """One sentence: why decode steps take a slower way than they might; None: they do not."""
+        return self.refusal or self.step.reason
 
     def logits_of(self, output: SchedulerOutput, block_tables: BlockTables) -> Tensor | None:
         """[num_requests, vocab_size], valid until the next step; None: not a step for a graph."""
-        if self.reason is not None or not self._takes(output):
+        if self.refusal is not None or not self._takes(output):
             return None
         rows = [_row(share, block_tables) for share in output.scheduled]
         try:
             return self.graphs.run(rows)
         except CAPTURE_ERRORS as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
-            self.reason = f"Decode steps run without CUDA graphs: {lines[0][:200]}."
+            self.refusal = f"Decode steps run without CUDA graphs: {lines[0][:200]}."
             if not isinstance(error, torch.cuda.OutOfMemoryError):  # memory may be free next time
-                _refused[self.model] = self.reason
+                _refused[self.step.model] = self.refusal
             return None
 
     def _takes(self, output: SchedulerOutput) -> bool:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from engine.runner.attention.plug import STEP_ARGUMENT, PagedStep
 from engine.runner.attention.triton_backend import PagedPlan, TritonAttention
-from engine.runner.fused_model import fused_model
+from engine.runner.fused_model import fused_model, why_refused
 from engine.runner.step_buffer import DecodeInputs
 
 Kind = tuple[int, int | None]  # a layer's KV-cache group and window
@@ -31,6 +31,7 @@ class DecodeStep:
     ) -> None:
         self.model = model
         self.fused = fused_model(model) if fuse else None
+        self.reason = why_refused(model) if fuse else None  # one sentence: why it is not fused
         self.kv_caches, self.kinds = tuple(kv_caches), tuple(kinds)
         self.max_seq_len = max_seq_len
 

@@ -23,6 +23,7 @@ KNOWN_LAYERS = ("LlamaDecoderLayer", "Qwen2DecoderLayer")
 FIXED_ROPES = ("default", "linear", "llama3", "yarn")  # a position's angles never change
 
 _made: "weakref.WeakKeyDictionary[nn.Module, FusedModel]" = weakref.WeakKeyDictionary()
+_refused: "weakref.WeakKeyDictionary[nn.Module, str]" = weakref.WeakKeyDictionary()
 _making = threading.Lock()
 
 
@@ -110,13 +111,25 @@ class FusedModel:
 
 
 def fused_model(model: nn.Module) -> FusedModel | None:
-    """The fused form of `model`, made once; None if it is not one of those known line by line."""
+    """The fused form of `model`, made once; None if it is not one of those known line by line, or
+    was refused."""
     with _making, torch.inference_mode(False), torch.no_grad():
         if model not in _made:
-            if not is_supported(model):
+            if model in _refused or not is_supported(model):
                 return None
             _made[model] = FusedModel(model)
         return _made[model]
+
+
+def refuse(model: nn.Module, reason: str) -> None:
+    """No fused form of `model` from now on. `reason`: one sentence."""
+    with _making:
+        _made.pop(model, None)
+        _refused[model] = reason
+
+
+def why_refused(model: nn.Module) -> str | None:
+    return _refused.get(model)
 
 
 def is_supported(model: Any) -> bool:

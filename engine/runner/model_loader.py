@@ -18,9 +18,9 @@ from transformers.utils import logging as transformers_logging
 from engine.errors import ConfigError, PagewalkError, Sentence, SourceError
 from engine.runner import default_model
 from engine.runner.architecture import ask_stock, check_config, try_attention
-from engine.runner.attention.choice import choose_backend
 from engine.runner.four_bit import FOUR_BIT, four_bit_of, keep_stored_weights
 from engine.runner.fused_layers import fuse_layers
+from engine.runner.fused_trial import attention_name
 from engine.runner.gguf_file import READ_ERRORS, converted_folder, file_identity
 from engine.runner.huge_pages import huge_pages_for_new_memory
 from engine.runner.known_prefixes import share_steps
@@ -150,7 +150,7 @@ def assemble(
         vocab_size=vocab_size,
         max_model_len=_max_positions(config),
         eos_token_ids=_eos_token_ids(stock, config),
-        attention_backend=choose_backend(device).name,
+        attention_backend=attention_name(stock, answer, shape),
         linear_path=linear_path,
         one_row=one_row_model(stock, answer, shape),
         native=native.tried(answer, shape),

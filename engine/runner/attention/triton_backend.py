@@ -200,13 +200,13 @@ def why_kernels_fail(device: torch.device) -> str | None:
     try:
         kernels_say = _try(TritonAttention(), device)
     except TRIAL_ERRORS as error:
-        return f"a trial of the Triton kernels failed ({_cause(error)})"
+        return f"a trial of the Triton kernels failed ({cause_of(error)})"
     if torch.allclose(kernels_say, torch_says, atol=TRIAL_TOLERANCE):
         return None
     return "a trial of the Triton kernels gave other numbers than torch"
 
 
-def _cause(error: Exception) -> str:
+def cause_of(error: Exception) -> str:
     """The line that says it: the compiler's errors end with it, all others begin with it."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     line = lines[-1 if isinstance(error, triton.CompilationError) else 0]
