@@ -24,8 +24,8 @@ def choose_device(device: str | None) -> torch.device:
         raise ConfigError(f"device={device!r} is not supported: choose cpu or cuda")
     if chosen.index and chosen.type == "cuda":
         raise ConfigError(
-            f"device={device!r} is another GPU than the first that is seen, and kernels start there "
-            f"alone: set CUDA_VISIBLE_DEVICES={chosen.index} and choose cuda"
+            f"device={device!r} is not the first GPU, and the kernels run on the first alone: "
+            f"set CUDA_VISIBLE_DEVICES={chosen.index} and choose cuda"
         )
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise ConfigError(f"device={device!r}, but torch finds no CUDA device here: choose cpu")
