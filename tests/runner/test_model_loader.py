@@ -159,7 +159,10 @@ def test_what_is_no_model_gets_a_sentence(tmp_path, monkeypatch, model, says):
         ({"dtype": "int8"}, "dtype='int8' is unknown: choose one of float32"),
         ({"device": "toaster"}, "device='toaster' is unknown"),
         ({"device": "meta"}, "device='meta' is not supported"),
-        ({"device": "cuda:1"}, "'cuda:1' is not the first GPU.* set CUDA_VISIBLE_DEVICES=1 and choose"),
+        (
+            {"device": "cuda:1"},
+            "'cuda:1' is not the first GPU.* set CUDA_VISIBLE_DEVICES=1 and choose",
+        ),
         ({"num_threads": 0}, "num_threads=0"),
         ({"num_threads": True}, "num_threads=True"),
         ({"num_threads": 1.5}, "num_threads=1.5"),
