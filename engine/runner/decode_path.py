@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from engine.core.output import ScheduledRequest, SchedulerOutput
 from engine.core.request import BlockTables
+from engine.errors import Sentence
 from engine.runner.decode_graph import CudaRecorder, DecodeGraphs, Recorder
 from engine.runner.decode_step import DecodeStep, Kind
 from engine.runner.step_buffer import DecodeRow
@@ -21,7 +22,7 @@ CAPTURE_ERRORS = (RuntimeError,)  # what torch raises of CUDA's errors are Runti
 
 
 # Models with a step that could not be captured, and the sentence: no other runner of theirs tries.
-_refused: "weakref.WeakKeyDictionary[nn.Module, str]" = weakref.WeakKeyDictionary()
+_refused: "weakref.WeakKeyDictionary[nn.Module, Sentence]" = weakref.WeakKeyDictionary()
 
 
 class DecodePath:
@@ -33,7 +34,7 @@ class DecodePath:
         self.refusal = _refused.get(step.model)  # one sentence: why no graph is used (any more)
 
     @property
-    def reason(self) -> str | None:
+    def reason(self) -> Sentence | None:
         """One sentence: why decode steps take a slower way than they might; None: they do not."""
         return self.refusal or self.step.reason
 
@@ -46,7 +47,11 @@ class DecodePath:
             return self.graphs.run(rows)
         except CAPTURE_ERRORS as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
-            self.refusal = f"Decode steps run without CUDA graphs: {lines[0][:200]}."
+            self.refusal = Sentence.of(
+                "path.no_graphs",
+                "Decode steps run without CUDA graphs: {cause}.",
+                cause=lines[0].rstrip(".")[:200],
+            )
             if not isinstance(error, torch.cuda.OutOfMemoryError):  # memory may be free next time
                 _refused[self.step.model] = self.refusal
             return None

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, linear
 
+from engine.errors import Sentence
 from engine.runner.attention.triton_backend import PagedPlan, paged_attention
 from engine.runner.fused_kernels import Norm, Rotary, silu_mul
 
@@ -23,7 +24,7 @@ KNOWN_LAYERS = ("LlamaDecoderLayer", "Qwen2DecoderLayer")
 FIXED_ROPES = ("default", "linear", "llama3", "yarn")  # a position's angles never change
 
 _made: "weakref.WeakKeyDictionary[nn.Module, FusedModel]" = weakref.WeakKeyDictionary()
-_refused: "weakref.WeakKeyDictionary[nn.Module, str]" = weakref.WeakKeyDictionary()
+_refused: "weakref.WeakKeyDictionary[nn.Module, Sentence]" = weakref.WeakKeyDictionary()
 _making = threading.Lock()
 
 
@@ -121,14 +122,14 @@ def fused_model(model: nn.Module) -> FusedModel | None:
         return _made[model]
 
 
-def refuse(model: nn.Module, reason: str) -> None:
+def refuse(model: nn.Module, reason: Sentence) -> None:
     """No fused form of `model` from now on. `reason`: one sentence."""
     with _making:
         _made.pop(model, None)
         _refused[model] = reason
 
 
-def why_refused(model: nn.Module) -> str | None:
+def why_refused(model: nn.Module) -> Sentence | None:
     return _refused.get(model)
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from engine.errors import Sentence
 from engine.runner.architecture import TOLERANCES, AttentionShape, StockAnswer, deviation
 from engine.runner.attention.backend import GroupBatch
 from engine.runner.attention.choice import choose_backend
@@ -32,10 +33,12 @@ def try_fused(model: Any, answer: StockAnswer, shape: AttentionShape) -> None:
         fused = fused_model(model)
         if fused is None or says_the_same(fused, answer, shape):
             return
-        why = "the fused one gave other logits"
+        why = Sentence.of("fused.other_logits", "the fused one gave other logits")
     except TRIAL_ERRORS as error:
-        why = f"a trial of the fused one failed ({cause_of(error)})"
-    refuse(model, f"Decode steps replay the stock model: {why}.")
+        cause = cause_of(error)
+        why = Sentence.of("fused.failed", "a trial of the fused one failed ({cause})", cause=cause)
+    reason = Sentence.of("path.stock", "Decode steps replay the stock model: {why}.", why=why)
+    refuse(model, reason)
 
 
 @torch.inference_mode()

@@ -226,10 +226,10 @@ class ModelRunner:
     @property
     def path_reason(self) -> str | None:
         """Why a GPU does without the kernels, or without graphs any more, or a CPU without compiled
-        decode steps: whole sentences."""
+        decode steps: one sentence."""
         of_graphs = None if self.decode_path is None else self.decode_path.reason
         of_native = self.loaded.native.reason
-        return " ".join(filter(None, (self._backend_reason, of_graphs, of_native))) or None
+        return self._backend_reason or of_graphs or of_native  # no device has two of them
 
     @property
     def kernel_path(self) -> str:

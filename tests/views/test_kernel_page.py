@@ -5,6 +5,7 @@ import torch
 from streamlit.util import calc_hash
 
 from engine.config import EngineConfig, SamplingParams
+from engine.runner.attention.choice import explain_backend, why_no_kernels
 from engine.runner.attention.reference import ReferenceAttention
 from engine.trace.header import TraceHeader
 from tests.runner.builders import build_loaded, build_stock
@@ -179,6 +180,30 @@ def test_the_path_of_a_run_in_a_few_words(kernel, reason, words, hint):
     path = engine_path(header, reason, TEXT)
     assert path.words == words
     assert path.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        (
+            "ja",
+            "アテンションは通常の torch で計算しています：この GPU は sm_75 で、"
+            "Triton カーネルには sm_80 以降が必要です。",
+        ),
+        ("zh", "注意力用普通的 torch 计算：这块 GPU 是 sm_75，而 Triton 内核需要 sm_80 或更新的。"),
+    ],
+)
+def test_why_a_gpu_does_without_the_kernels_is_said_in_the_pages_language(
+    language, said, monkeypatch
+):
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+    why_no_kernels.cache_clear()
+    _, reason = explain_backend(torch.device("cuda", 0), "auto")
+    why_no_kernels.cache_clear()
+    header = TraceHeader(config={}, kernel="torch-reference+torch", dtype="float16", device="cuda")
+    path = engine_path(header, reason, Text(language))
+    assert path.hint.splitlines()[0] == said
 
 
 def test_a_script_has_no_path():

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from engine.errors import ConfigError
+from engine.errors import ConfigError, Sentence
 from engine.runner.attention.backend import AttentionBackend
 
 WANTED = ("auto", "triton", "torch")
@@ -17,7 +17,9 @@ OLDEST_CAPABILITY = (8, 0)  # tensor cores for bfloat16 and TF32
 
 class BackendChoice(NamedTuple):
     backend: AttentionBackend
-    reason: str | None  # one sentence: why a GPU does without the kernels; None: nothing to tell
+    reason: (
+        Sentence | None
+    )  # one sentence: why a GPU does without the kernels; None: nothing to tell
 
 
 def choose_backend(device: torch.device, wanted: str | None = None) -> AttentionBackend:
@@ -42,20 +44,25 @@ def explain_backend(device: torch.device, wanted: str | None = None) -> BackendC
         return BackendChoice(_triton_backend(), None)
     if wanted == "triton":
         raise ConfigError(f"attention='triton' cannot run on {device}: {why_not}; choose torch")
-    return BackendChoice(_torch_backend(), f"Attention runs in plain torch: {why_not}.")
+    reason = Sentence.of("path.torch", "Attention runs in plain torch: {why}.", why=why_not)
+    return BackendChoice(_torch_backend(), reason)
 
 
 @functools.cache
-def why_no_kernels(device: torch.device) -> str | None:
+def why_no_kernels(device: torch.device) -> Sentence | None:
     """Why the Triton kernels cannot run there, as a clause; None: they can, and a trial proved it."""
     if device.type == "cuda":
         if torch.version.cuda is None:
-            return "this GPU is not one of NVIDIA's"
+            return Sentence.of("kernels.other_maker", "this GPU is not one of NVIDIA's")
         major, minor = torch.cuda.get_device_capability(device)
         if (major, minor) < OLDEST_CAPABILITY:
-            return f"this GPU is an sm_{major}{minor}, and the Triton kernels need sm_80 or newer"
+            return Sentence.of(
+                "kernels.old_gpu",
+                "this GPU is an sm_{number}, and the Triton kernels need sm_80 or newer",
+                number=f"{major}{minor}",
+            )
     if importlib.util.find_spec("triton") is None:
-        return "the package triton is not installed"
+        return Sentence.of("kernels.not_installed", "the package triton is not installed")
     try:
         from engine.runner.attention.triton_backend import INTERPRETED, why_kernels_fail
     except (
@@ -64,9 +71,13 @@ def why_no_kernels(device: torch.device) -> str | None:
         RuntimeError,
         AttributeError,
     ) as error:  # built for another system
-        return f"the package triton cannot be imported ({type(error).__name__}: {error})"
+        return Sentence.of(
+            "kernels.not_imported",
+            "the package triton cannot be imported ({error})",
+            error=f"{type(error).__name__}: {error}",
+        )
     if device.type != "cuda" and not INTERPRETED:
-        return "the Triton kernels need an NVIDIA GPU"
+        return Sentence.of("kernels.no_gpu", "the Triton kernels need an NVIDIA GPU")
     return why_kernels_fail(device)
 
 

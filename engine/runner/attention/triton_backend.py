@@ -9,6 +9,7 @@ import torch
 import triton
 from torch import Tensor
 
+from engine.errors import Sentence
 from engine.runner.attention.backend import AttentionBackend, GroupBatch
 from engine.runner.attention.paged_triton import attention_kernel, combine_kernel, write_kernel
 from engine.runner.attention.reference import ReferenceAttention
@@ -194,16 +195,22 @@ TRIAL_ERRORS = (
 )
 
 
-def why_kernels_fail(device: torch.device) -> str | None:
+def why_kernels_fail(device: torch.device) -> Sentence | None:
     """Try both kernels on a few tokens; None if they gave what plain torch gives."""
     torch_says = _try(ReferenceAttention(), device)
     try:
         kernels_say = _try(TritonAttention(), device)
     except TRIAL_ERRORS as error:
-        return f"a trial of the Triton kernels failed ({cause_of(error)})"
+        return Sentence.of(
+            "kernels.trial_failed",
+            "a trial of the Triton kernels failed ({cause})",
+            cause=cause_of(error),
+        )
     if torch.allclose(kernels_say, torch_says, atol=TRIAL_TOLERANCE):
         return None
-    return "a trial of the Triton kernels gave other numbers than torch"
+    return Sentence.of(
+        "kernels.other_numbers", "a trial of the Triton kernels gave other numbers than torch"
+    )
 
 
 def cause_of(error: Exception) -> str:

@@ -31,8 +31,9 @@ def engine_path(header: TraceHeader, reason: str | None, text: Text) -> PathWord
         "others": "+".join(others),
     }
     hint = text("path.kernels" if runs_kernels(header) else "path.torch", **named)
+    said = None if reason is None else text.said(reason)
     short = {
         "attention": named["attention"],
         "dtype": SHORT.get(header.dtype or "", header.dtype),
     }
-    return PathWords(text("path.words", **short), "\n".join(filter(None, (reason, hint))))
+    return PathWords(text("path.words", **short), "\n".join(filter(None, (said, hint))))
