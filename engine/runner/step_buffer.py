@@ -134,12 +134,12 @@ class StepBuffer:
     def __init__(self, num_rows: int, tables: TableBuffer, device: torch.device) -> None:
         self.num_rows, self.tables = num_rows, tables
         num_groups = len(tables.block_sizes)
-        self.num_places = num_rows * num_groups
-        aligned = -(-num_rows // ALIGNED) * ALIGNED
-        sizes = [2 * self.num_places, *[aligned] * (3 + num_groups), self.num_places]
+        num_places = num_rows * num_groups
+        sizes = [_aligned(2 * num_places), *[_aligned(num_rows)] * (3 + num_groups), num_places]
         ends = _ends(sizes)
         self.twins = Twins(ends[-1], device)
-        self.places = self.twins.numbers[: sizes[0]].cast("B").cast("q")  # int64, as scatter_ asks
+        numbers = self.twins.numbers[: 2 * num_places]
+        self.places = numbers.cast("B").cast("q")  # int64, as scatter_ asks
         self.starts = ends[1:-1]  # of ids, positions, lengths, slots by group, blocks
         parts = [self.twins.device[start : start + num_rows] for start in self.starts[:-1]]
         self.inputs = DecodeInputs(
@@ -150,7 +150,7 @@ class StepBuffer:
             slot_mappings=tuple(parts[3:]),
             block_tables=tables.of_rows(num_rows),
         )
-        self.new_places = self.twins.device[: sizes[0]].view(torch.int64)
+        self.new_places = self.twins.device[: 2 * num_places].view(torch.int64)
         self.new_blocks = self.twins.device[self.starts[-1] :]
 
     def fill(self, rows: Sequence[DecodeRow]) -> None:
@@ -180,6 +180,10 @@ class StepBuffer:
     def put_blocks(self) -> None:
         """A step's first work on the device, of one launch."""
         self.tables.twins.device.scatter_(0, self.new_places, self.new_blocks)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNED) * ALIGNED
 
 
 def _ends(sizes: Sequence[int]) -> list[int]:

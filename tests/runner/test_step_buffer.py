@@ -168,6 +168,16 @@ def test_a_request_that_joins_copies_its_own_row_alone(monkeypatch):
     assert parts == [(10, 13)]
 
 
+@pytest.mark.parametrize("num_rows", [1, 2, 8])
+def test_kernels_get_addresses_that_16_bytes_divide_in_every_bucket(num_rows):
+    """Or they would be compiled anew for some."""
+    tables = TableBuffer(256, block_sizes=(4, 4), most_blocks=(3, 3), device=CPU)
+    inputs = StepBuffer(num_rows, tables, CPU).inputs
+    parts = [inputs.input_ids, inputs.positions, inputs.seq_lens, inputs.query_start]
+    parts += [*inputs.slot_mappings, *inputs.block_tables]
+    assert {part.data_ptr() % 16 for part in parts} == {0}
+
+
 def test_a_place_behind_the_longest_request_is_no_place():
     _, buffer = buffers(most_blocks=2, num_rows=2)
     with pytest.raises(AssertionError, match=r"\(8, 4, 2\)"):  # it would be the next row's
