@@ -94,7 +94,7 @@ def test_every_setting_says_what_it_does_and_what_vllm_calls_it(app):
         ("Tokens per block", "block_size"),
         ("Blocks in the pool", "num_blocks"),
         ("Prefix caching", "enable_prefix_caching"),
-        ("Let what can never fit wait for ever", "refuse_oversized=False"),
+        ("Let what can never fit wait for ever", "refuse_oversized=True"),
     ]
     assert all("vLLM" in field["hint"] for field in fields)
 

@@ -179,7 +179,7 @@ def test_a_finished_card_opens_to_its_answer_and_its_last_tokens(app):
     card = payload(app, "requests")["cards"][0]
     assert card["closed"]["prompt"].startswith("Hello Hello")
     assert len(card["closed"]["prompt"]) <= 49
-    assert card["closed"]["answer"] == " Th"
+    assert card["closed"]["answer"] == [["␣", "sign"], ["Th", ""]]
     tokens = [token for block in card["blocks"] for token in block.get("tokens", ())]
     assert [token[1] for token in tokens[-3:]] == ["computed", "computed", "pending"]
     assert any("folded" in block.get("fold", "") for block in card["blocks"])
