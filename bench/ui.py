@@ -3,8 +3,10 @@
 A run of scripted tokens fills about half of a pool of 64, 1,024 or 131,928 blocks. The clock runs in
 the page: from the click on a button of the transport, or on the slider, until the words of the new
 moment stand there and the frame with them was painted: a message that its animation callback posts
-arrives right after that. The transport is drawn last, so everything else is there then. The first picture is that of the first browser of a server that has just
-answered its health check; the model begins to load behind it, and steps are taken once it is there.
+arrives right after that. The transport is drawn last, so everything else is there then.
+
+The first picture is that of the first page of a server that has just answered its health check, in a
+browser that was there before; the model begins to load behind it, and steps are taken once it is there.
 """
 
 import argparse
@@ -116,6 +118,7 @@ def main() -> None:
     load, found = OtherLoad(), {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        browser.new_page().goto("data:text/html,a browser that is running")
         for num_blocks in options.pools:
             found[num_blocks] = measure(
                 browser, num_blocks, num_steps=num_steps, num_jumps=num_jumps
