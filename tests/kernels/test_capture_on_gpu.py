@@ -1,4 +1,4 @@
-"""What only a GPU shows of a capture."""
+"""What only a GPU shows of a capture. Not marked `kernels`: those must run in CI, without a GPU."""
 
 import pytest
 import torch
@@ -7,7 +7,6 @@ from engine.runner.decode_graph import CudaRecorder, side_stream
 from tests.kernels.gate import DEVICE
 
 pytestmark = [
-    pytest.mark.kernels,
     pytest.mark.gpu,
     pytest.mark.skipif(DEVICE != "cuda", reason="no GPU: graphs are CUDA's"),
 ]
