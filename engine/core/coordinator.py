@@ -114,17 +114,18 @@ class Coordinator:
             ).num_tokens
         ):
             return "eagle"
-        if len(self.kinds) > 1 and any(
-            self._hit_of_kind(kind, block_hashes, num_tokens - 1, {}) > hit.num_tokens
-            for kind in self.kinds
+        alone = [kind._replace(group_ids=(id_,)) for kind in self.kinds for id_ in kind.group_ids]
+        if len(alone) > 1 and any(
+            self._hit_of_kind(group, block_hashes, num_tokens - 1, {}) > hit.num_tokens
+            for group in alone
         ):
             return "groups"
-        if not any(self._holds(kind, block_hashes, hit.num_tokens) for kind in self.kinds):
+        if not any(self._holds(group, block_hashes, hit.num_tokens) for group in alone):
             return "miss"
         return "groups"
 
     def _holds(self, kind: _EqualGroups, block_hashes: Sequence[bytes], start: int) -> bool:
-        """Whether the block that begins at token `start` is cached in these groups."""
+        """Whether the block that begins at token `start` is cached in all of these groups."""
         hashes, index = merge_hashes(block_hashes, kind.hash_factor), start // kind.spec.block_size
         if index >= len(hashes):
             return False

@@ -68,6 +68,8 @@ class KVCacheManager:
         return self.enable_caching and not request.skip_reading_prefix_cache
 
     def _note_lookup(self, request: Request, hit: Hit, reason: str) -> None:
+        if self.emit is ignore:
+            return  # why a hit is no longer takes lookups of its own
         missed = None
         size = self.config.block_size
         next_block = hit.num_tokens // size

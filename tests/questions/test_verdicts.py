@@ -1,6 +1,8 @@
 """Verdicts on the lookups of all recorded runs, and that nothing younger leaks into them."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.questions.lookup import Query, query_of_tokens
 from engine.questions.miss import why_miss, why_would_miss
@@ -19,6 +21,9 @@ from engine.trace.events import PrefixLookedUp, RequestAdmitted, StepScheduled
 from engine.trace.state import Cursor
 from tests.questions.builders import lookups, request, run, sub_steps
 from tests.views.runs import NAMES, golden_trace
+
+FULL, SLIDING = {"type": "full"}, {"type": "sliding", "window": 4}
+PAIRS = ([FULL, FULL], [FULL, SLIDING], [SLIDING, SLIDING])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -39,7 +44,22 @@ def test_every_lookup_of_a_recorded_run_is_explained_as_it_happened(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_event_of_a_lookup_and_its_verdict_name_the_same_kind_of_reason(name):
     """Another group is named where one alone would hit more, a plain miss where none would."""
-    trace = golden_trace(name)
+    assert_same_reasons(golden_trace(name))
+
+
+@given(
+    st.lists(st.lists(st.integers(1, 2), min_size=2, max_size=14), min_size=2, max_size=7),
+    st.integers(9, 14),
+    st.sampled_from(PAIRS),
+)
+@settings(max_examples=60, deadline=None)
+def test_so_they_do_where_one_of_two_groups_has_lost_a_block(prompts, num_blocks, groups):
+    requests = [request(f"r{i}", prompt, step=3 * i) for i, prompt in enumerate(prompts)]
+    trace = run(*requests, kv_groups=groups, num_blocks=num_blocks, block_size=2)
+    assert_same_reasons(trace)
+
+
+def assert_same_reasons(trace):
     for cursor, event in lookups(trace):
         reason = why_miss(trace, cursor, event.request_id).reason
         if isinstance(reason, GroupsDisagree):
