@@ -20,9 +20,7 @@ import torch
 from torch import Tensor
 
 NO_SLOT = -1
-ALIGNED = (
-    4  # numbers: kernels are compiled once for addresses that 16 bytes divide, once for others
-)
+ALIGNED = 4  # numbers: for addresses that 16 bytes divide, kernels are compiled apart
 
 
 class DecodeRow(NamedTuple):

@@ -12,14 +12,13 @@ from engine.runner.attention.backend import AttentionBackend
 
 WANTED = ("auto", "triton", "torch")
 ATTENTION_VARIABLE = "PAGEWALK_ATTENTION"
+BUILT_FOR_ANOTHER = (ImportError, OSError, RuntimeError, AttributeError)  # system than this
 OLDEST_CAPABILITY = (8, 0)  # tensor cores for bfloat16 and TF32
 
 
 class BackendChoice(NamedTuple):
     backend: AttentionBackend
-    reason: (
-        Sentence | None
-    )  # one sentence: why a GPU does without the kernels; None: nothing to tell
+    reason: Sentence | None  # why a GPU does without the kernels; None: nothing to tell
 
 
 def choose_backend(device: torch.device, wanted: str | None = None) -> AttentionBackend:
@@ -65,12 +64,7 @@ def why_no_kernels(device: torch.device) -> Sentence | None:
         return Sentence.of("kernels.not_installed", "the package triton is not installed")
     try:
         from engine.runner.attention.triton_backend import INTERPRETED, why_kernels_fail
-    except (
-        ImportError,
-        OSError,
-        RuntimeError,
-        AttributeError,
-    ) as error:  # built for another system
+    except BUILT_FOR_ANOTHER as error:
         return Sentence.of(
             "kernels.not_imported",
             "the package triton cannot be imported ({error})",
