@@ -11,6 +11,7 @@ only; a number that a run decides is a {value}, computed by a check of lesson.to
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -159,13 +160,24 @@ def _paragraphs(lines: list[tuple[int, str]], place: str) -> Paragraphs:
             is_open = mark == "-"
         elif is_open:
             start, kind, text = blocks[-1]
-            blocks[-1] = (start, kind, f"{text} {line.strip()}")
+            blocks[-1] = (start, kind, _joined(text, line.strip()))
         else:
             blocks.append((number, "paragraph", line.strip()))
             is_open = True
     return tuple(
         Paragraph(kind, tuple(_spans(text, f"{place}:{number}"))) for number, kind, text in blocks
     )
+
+
+def _joined(line: str, next_line: str) -> str:
+    """Two lines of one paragraph; scripts without spaces get none where they meet."""
+    meet = (line[-1], next_line[0])
+    return f"{line}{'' if all(map(_is_wide, meet)) else ' '}{next_line}"
+
+
+def _is_wide(sign: str) -> bool:
+    """Of Chinese and Japanese writing, their punctuation included."""
+    return unicodedata.east_asian_width(sign) in "WF"
 
 
 def _spans(text: str, where: str) -> Iterator[Span]:
@@ -189,7 +201,7 @@ def _checked(span: Span, where: str) -> Span:
         return span
     if "*" in bare or "`" in bare:
         raise LessonError(f"{where}: a * or ` without its partner near {bare.strip()!r}")
-    digits = re.search(r"(?<![\w-])\d+(?:[.,]\d+)*", bare)
+    digits = re.search(r"(?<![A-Za-z0-9_-])\d+(?:[.,]\d+)*", bare)
     if digits:
         raise LessonError(
             f"{where}: the number {digits[0]} is typed into the prose: make it a {{value}} of "

@@ -2,6 +2,7 @@
 
 import pytest
 
+from lessons.errors import LessonError
 from lessons.text import Paragraph, Span, parse_words, shown
 
 WORDS = """\
@@ -45,6 +46,19 @@ def test_spans_keep_their_kind_and_get_their_numbers() -> None:
     assert last.spans == (Span("plain", "Then <b>no markup</b>."),)
 
 
+@pytest.mark.parametrize(
+    ("lines", "paragraph"),
+    [
+        ("two\nlines", "two lines"),
+        ("ブロックは\n満ちる。", "ブロックは満ちる。"),
+        ("これは\nblock table です。", "これは block table です。"),
+        ("块已满。\n下一块", "块已满。下一块"),
+    ],
+)
+def test_lines_meet_without_a_space_where_the_script_has_none(lines: str, paragraph: str) -> None:
+    assert parse_words(f"# T\n## a\n{lines}", "ja.md").plain("a", {}) == paragraph
+
+
 def test_a_label_is_one_line() -> None:
     assert parse_words(WORDS, "en.md").plain("title", {}) == "A title"
 
@@ -78,3 +92,9 @@ def test_forms(value: object, form: str, text: str) -> None:
 @pytest.mark.parametrize("text", ["SHA-256", "`block 0`", "`0.17.1`", "{n}", "r0"])
 def test_digits_that_are_part_of_a_name_or_of_code(text: str) -> None:
     assert parse_words(f"# T\n## a\n{text}", "en.md").texts["a"]
+
+
+@pytest.mark.parametrize("text", ["満杯は3個", "第2步", "{n}個と9個", "4 blocks"])
+def test_digits_typed_into_prose_are_refused_in_every_script(text: str) -> None:
+    with pytest.raises(LessonError, match="is typed into the prose"):
+        parse_words(f"# T\n## a\n{text}", "ja.md")
