@@ -164,7 +164,7 @@ MESSAGES: dict[str, str] = {
     "compare_word.to_come": "ステップ {step} から",
     "compare_word.go": "ステップ {step} に移動",
     "compare_word.no_run": "設定に誤りがあるため、こちら側では何も実行されません。",
-    "compare_word.block": "{block}: {state}、ref_cnt {ref}",
+    "compare_word.block": "{block}：{state}、ref_cnt {ref}",
     "compare_word.hashed": "、ハッシュあり",
     "compare_word.unwritten": "、ハッシュあり、K/V は未計算",
     "compare_word.token": "トークン {i}、id {id}：{state}",

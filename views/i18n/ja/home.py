@@ -15,7 +15,7 @@ MESSAGES: dict[str, str] = {
     "home.more": "知りたいことから直接",
     "home_more.practice": "KV キャッシュマネージャーになって、クリックで取得・解放・追い出しを行います。",
     "home_more.beat": "6 つのプロンプトを並べ替え、書き換えて、プリエンプションなしでヒットさせます。",
-    "home_more.kernel": "カーネルがブロックテーブルを通して K と V を見つける仕組みを、自分のリクエストで。",
+    "home_more.kernel": "カーネルがブロックテーブルを通して K/V を見つける仕組みを、自分のリクエストで。",
     "home_more.compare": "同じワークロードを 2 つの設定で、ブロックごとに比べます。",
     "home_more.sizing": "GPU に入るブロック数、トークン数、最大長のリクエスト数。",
     "home_more.fragmentation": "連続メモリが無駄にし、ページングが無駄にしないもの。",

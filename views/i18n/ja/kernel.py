@@ -69,7 +69,7 @@ MESSAGES: dict[str, str] = {
     "kernel.who_tiles.other": "タイル {tile} は系列 {seq}（{request}）の、クエリ {first_query} からです。query_start によれば、このステップのクエリは {n} 個です。",
     "kernel.before.other": "系列は {length} トークンで、{n} 個のクエリはその最後にあります。それより前は {before} トークンです。",
     "kernel.rows.one": "タイルの行 {first} は位置 {position} のクエリで、KV ヘッド {kv_head} を使うただ 1 つのヘッドのものです。",
-    "kernel.rows.other": "タイルの行 {first}～{last} は位置 {position} のクエリで、KV ヘッド {kv_head} を共有する {n} 個のヘッドに 1 行ずつです。読み込んだ K と V は、そのすべてに使われます。",
+    "kernel.rows.other": "タイルの行 {first}～{last} は位置 {position} のクエリで、KV ヘッド {kv_head} を共有する {n} 個のヘッドに 1 行ずつです。読み込んだ K/V は、そのすべてに使われます。",
     "kernel.bounds": "タイルの最後のクエリは位置 {last} にあり、自分自身も見ます。たどるのは {begin} から {end} の手前までです。",
     "kernel.bounds_window": "タイルの最後のクエリは位置 {last} にあるので、{end} の手前まで進みます。最初のクエリは {first} にあり、自分を含めて {window} 個の位置を見るので、{begin} から始めます。",
     "kernel.tiles.other": "位置 {begin} から {end} の手前までを、{tile_kv} ずつ {n} 個のタイルでたどります。タイルは {size} トークンのブロックを意識しません。",

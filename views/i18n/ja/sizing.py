@@ -10,7 +10,7 @@ MESSAGES: dict[str, str] = {
     "sizing_error.missing": "この config.json には {key} がありません。これがないとページの大きさを計算できません。",
     "sizing_error.number": "この config.json の {key}={given} は、範囲内の整数ではありません。",
     "sizing_error.head_dim": "この config.json には head_dim がなく、hidden_size={hidden} が num_attention_heads={heads} で割り切れません。",
-    "sizing_error.kv_heads": "この config.json では、num_attention_heads={heads} が num_key_value_heads={kv_heads} で割り切れません。このようなヘッド構成の attention はありません。",
+    "sizing_error.kv_heads": "この config.json では、num_attention_heads={heads} が num_key_value_heads={kv_heads} で割り切れません。このようなヘッド構成のアテンションはありません。",
     "sizing_error.state": "このモデルには、Mamba や線形アテンションのように固定サイズの状態を持つ層があります（{key}）。そのような層に KV ブロックはなく、vLLM はほかの層のブロックをその状態と同じ大きさにします。状態の形を知っているのはモデルのコードだけなので、ここでは計算しません。",
     "sizing_error.unequal": "このモデルは、1 トークンについて保持する量が層によって異なります（{key}）。各層のページの大きさはモデルのコードにしかないため、計算できません。",
     "sizing_error.encoder": "このモデルにはエンコーダーとデコーダーがあります。クロスアテンションがブロックに保持するエンコーダー出力の長さが分からないため、計算できません。",
