@@ -1,4 +1,4 @@
-"""内核的走查，以及一次运行走哪条计算路径。"""
+"""The walk through a kernel, and the path that a run's computing takes, in Chinese."""
 
 MESSAGES: dict[str, str] = {
     "kernel.nav": "内核",

@@ -17,7 +17,7 @@ MESSAGES: dict[str, str] = {
     "learn.next_hint": "Enter",
     "learn.finish": "完成这一课",
     "learn.next_lesson": "第 {n} 课：{title}",
-    "learn.last": "这是最后一课。接下来：挑战块池",
+    "learn.last": "这是最后一课。接下来：战胜块池",
     "learn.answer_first": "先在上面回答，或跳过",
     "learn.answer_hint": "预测了运行会做什么，或跳过问题之后，运行才会继续",
     "learn.no_answer": "课程在这里问的事情在你的运行里不会发生，没有可预测的，请继续。",

@@ -16,7 +16,7 @@ MESSAGES: dict[str, str] = {
     "saved.go_on_hint": "如果它的过去还没有重复完，引擎会先完成这一步。",
     "notice_kind.pending": "尚未到达",
     "notice_kind.away": "已收起",
-    "saved.again.other": "这次运行已按保存时的样子找回：{n:,} 个已完成的步骤。",
+    "saved.again.other": "这次运行已按保存时的样子找回：完成了 {n:,} 步。",
     "saved.in_part": "它的文件有一部分已损坏（{reason}）。",
     "saved.stopped": "已停下：引擎还没有重走完这次运行的过去，所以还不能让它做什么。越过末尾再走一步，它就会继续。",
     "saved.waiting": "这次运行可以查看；模型就绪后就能继续。",
@@ -35,7 +35,7 @@ MESSAGES: dict[str, str] = {
     # A server that does not answer
     "away.title": "服务器没有响应",
     "away.asks": "此页面显示的是最后收到的内容。它会自动重试，你无需任何操作。",
-    "away.saved": "你的运行已保存到最后一个完成的步骤，将从那里恢复。",
+    "away.saved": "你的运行已保存到最后完成的一步，将从那里恢复。",
     "away.moment": "这是一个录制的运行，将恢复到此刻。",
     "away.address": "此页面地址所指的内容将会恢复。",
     "away.lost": "如果服务器重新启动，或断开超过一分钟，等待中的点击和尚未应用的设置就会丢失。",
