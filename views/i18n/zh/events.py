@@ -20,6 +20,7 @@ MESSAGES: dict[str, str] = {
     "event.PrefixLookedUp.none": "{request} 查找缓存：没有命中。",
     "event.HitCut": "{request} 的命中从 {before} 个 token 截短到 {after} 个：块 {block} 没有被计算过。vLLM 会照用不误。",
     "event.HolesMade.other": "{request} 的块 {blocks} 已移出注意力窗口：它们的位置现在是 null 块。",
+    "event.BlocksTouched.one": "{request} 引用块 {blocks}：ref_cnt 加一。",
     "event.BlocksTouched.other": "{request} 引用块 {blocks}：ref_cnt 各加一。",
     "event.BlocksTaken.other": "{request} 从空闲队列队首取走块 {blocks}。",
     "event.BlocksTaken.evicted.other": "块 {blocks} 原有的缓存内容被驱逐。",

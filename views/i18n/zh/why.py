@@ -24,7 +24,7 @@ MESSAGES: dict[str, str] = {
     "why.NothingCached": "它在第 {step} 步查找时，缓存里还没有哈希，没有什么可命中。",
     "why.NothingCached.now": "此刻缓存里没有哈希，没有什么可命中。",
     "why.NothingCached.do": "先到的要计算；后到的只要开头相同，就能命中。",
-    "why.NoSharedPrefix.other": "第一个 token 就不同：在它之前的 {n} 个请求都不是这样开头的。",
+    "why.NoSharedPrefix.other": "第一个 token 就不同：在它之前的 {n} 个请求，没有一个是这样开头的。",
     "why.NoSharedPrefix.do": "把各提示词共有的部分（系统提示词、文档）放在前面，不同的部分（时间、名字、问题）放在后面。",
     "why.Diverges": "它与 {other} 在 token {at} 处分开：这里是 {ours}，那里是 {theirs}。",
     "why.Diverges.ended": "{other} 到 token {last} 就结束了，也没有别的请求这样接下去。",
