@@ -1,5 +1,6 @@
 """What holds for every lesson that is there, and for the list of checks that authors read."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from lessons.misconceptions import list_of_misconceptions
 from lessons.schema import thread_url
 from lessons.validation import needed_keys
 from lessons.verification import verify
+from views.text import LANGUAGES
 
 FOLDERS = lesson_folders()
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+SCRIPTS = {"ja": "[ぁ-ヿ一-鿿]", "zh": "[一-鿿]"}
 MAX_TRACE_BYTES = 300_000
 
 each_lesson = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -41,6 +44,25 @@ def test_a_lesson_asks_something_and_names_its_source(folder: Path) -> None:
         source.file.startswith(("v1/", "platforms/", "distributed/")) for source in lesson.sources
     )
     assert all(thread_url(each).startswith("https://github.com/") for each in lesson.threads)
+
+
+@each_lesson
+@pytest.mark.parametrize("language", LANGUAGES[1:])
+def test_a_lesson_says_the_same_in_every_language_of_the_page(folder: Path, language: str) -> None:
+    """The same texts in the same order, each with the same numbers in as many paragraphs."""
+    loaded = LoadedLesson(folder)
+    english, translated = loaded.words("en"), loaded.words(language)
+    assert translated is not english, f"{folder.name}/{language}.md is missing"
+    assert list(translated.texts) == list(english.texts)
+    for key, paragraphs in english.texts.items():
+        assert set(translated.placeholders(key)) >= set(english.placeholders(key)), key
+        kinds = [paragraph.kind for paragraph in translated.texts[key]]
+        assert kinds == [paragraph.kind for paragraph in paragraphs], key
+        is_code = all(span.kind == "code" for each in paragraphs for span in each.spans)
+        said = "".join(span.text for each in translated.texts[key] for span in each.spans)
+        assert is_code or re.search(SCRIPTS[language], said), f"{key} is not in {language}"
+    whole = (folder / f"{language}.md").read_text(encoding="utf-8")
+    assert bool(re.search("[ぁ-ん]", whole)) == (language == "ja")
 
 
 @each_lesson

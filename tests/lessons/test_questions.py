@@ -8,12 +8,22 @@ from lessons.errors import LessonError
 from lessons.library import load_lesson
 from lessons.questions import all_questions
 from lessons.schema import thread_url
+from views.text import LANGUAGES
 
 
 def test_all_32_questions_are_answered_by_a_lesson() -> None:
     questions = all_questions()
     assert [question.number for question in questions] == list(range(1, 33))
     assert [question.number for question in questions if not question.lessons] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES[1:])
+def test_every_question_is_asked_and_answered_in_every_language(language: str) -> None:
+    english, translated = all_questions(), all_questions(language)
+    assert [each.number for each in translated] == [each.number for each in english]
+    for mine, theirs in zip(translated, english, strict=True):
+        assert mine.question != theirs.question
+        assert mine.answer != theirs.answer
 
 
 def test_question_and_lesson_name_each_other() -> None:
