@@ -68,7 +68,7 @@ MESSAGES: dict[str, str] = {
     "learn_change.recorded": "回到录制的运行",
     "learn_change.prompt": "{request} 的提示词",
     "learn_change.output": "{request} 的回答",
-    "learn_change.hint": "随意改动。引擎会立即运行；回答由脚本给定，簿记是真实的。",
+    "learn_change.hint": "随意改动。引擎会立即运行；回答由脚本给定，块的管理是真实的。",
     "learn_change.hint_model": "想改什么就改什么。由真实模型运行，回答也由它自己写，需要几秒钟。",
     "learn_change.waits": "正在加载模型，第一次大约需要半分钟。加载完成后，你的运行会自动开始。",
     "learn.model_runs": "真实模型正在计算你的运行……",
