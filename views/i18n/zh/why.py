@@ -21,7 +21,7 @@ MESSAGES: dict[str, str] = {
     "why.ReadingSkipped.off_do": "打开 enable_prefix_caching，才能共享相同的开头。",
     "why.ShorterThanBlock.other": "{n} 个 token 填不满 {size} 个 token 的块，而只有满块才有哈希。",
     "why.ShorterThanBlock.do": "没有问题：开头至少要有 {size} 个 token 才能共享。",
-    "why.NothingCached": "它在第 {step} 步查找时，缓存里还没有哈希，没有什么可命中。",
+    "why.NothingCached": "它在第 {step} 步查找时，缓存里没有哈希，没有什么可命中。",
     "why.NothingCached.now": "此刻缓存里没有哈希，没有什么可命中。",
     "why.NothingCached.do": "先到的要计算；后到的只要开头相同，就能命中。",
     "why.NoSharedPrefix.other": "第一个 token 就不同：在它之前的 {n} 个请求，没有一个是这样开头的。",
