@@ -93,6 +93,7 @@ def _listed(value: Value) -> str:
 FORMS: dict[str, Callable[[Value], str]] = {
     "": _as_it_is,
     "list": _listed,
+    "bare": str,  # a whole number as code has it, without commas
     "percent": lambda value: f"{value * 100:.0f}%",
     "percent1": lambda value: f"{value * 100:.1f}%",
     "percent2": lambda value: f"{value * 100:.2f}%",
