@@ -56,9 +56,9 @@ def test_a_lesson_without_its_badge_is_told_which_one_is_missing(tmp_path):
     content = path.read_text(encoding="utf-8")
     begin = content.index("[[badges]]")
     path.write_text(content[:begin] + content[content.index("[[sources]]") :], encoding="utf-8")
-    words = folder / "en.md"
-    prose = words.read_text(encoding="utf-8")
-    words.write_text(prose[: prose.index("## badge.")], encoding="utf-8")
+    for words in folder.glob("??.md"):  # its text in every language
+        prose = words.read_text(encoding="utf-8")
+        words.write_text(prose[: prose.index("## badge.")], encoding="utf-8")
     (problem,) = verify(folder).problems
     assert problem == (
         "12-freed-not-forgotten: vllm#42656 (reuse_unhashed_first) changes queue_before, "
