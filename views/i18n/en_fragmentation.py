@@ -6,7 +6,7 @@ MESSAGES: dict[str, str] = {
     "frag.lead": "The same requests, with their real lengths, meet the same memory three times. What cannot be placed waits in line, so watch how many are live at once, and how much of what they hold is empty.",
     "frag.lengths": "Whose lengths",
     "frag.block_size": "block_size of the paged memory",
-    "frag.block_size_hint": "Tokens in a block. A larger one leaves more of each request's last block empty; a smaller one makes longer block tables. vLLM's default is 16.",
+    "frag.block_size_hint": "Tokens in a block. A larger one leaves more of each request's last block empty; a smaller one makes longer block tables. vLLM takes 16 on CUDA unless told otherwise.",
     "frag.reserve": "What a reservation holds",
     "frag.reserve_hint": "The most tokens that a request may come to. A server that must reserve a row in one piece knows no better number on arrival.",
     "frag.no_run": "The run on the playground has not begun: its model is not there yet. Until then, choose lengths from a table.",

@@ -95,7 +95,7 @@ MESSAGES: dict[str, str] = {
     # Its K and V
     "kv.title": "它的 K 和 V",
     "kv.not_computed": "未计算：这个块里还没有写入任何东西。",
-    "kv.scripted": "未计算：这次运行的词元来自脚本，没有模型运行。",
+    "kv.scripted": "未计算：这次运行的 token 来自脚本，没有模型运行。",
     "kv.not_in_file": "不在这个文件里：记录保存的是所做的决定，不是缓存里的数值。",
     "kv.repeating": "还没有：引擎要先把这次运行重复到这里。",
     "kv.overwritten": "已在第 {step} 步被覆盖：缓存张量里现在是别的数值。",
