@@ -5,7 +5,7 @@ MESSAGES: dict[str, str] = {
     "settings.title": "Settings of the run",
     "setting_label.block_size": "Tokens per block",
     "setting_name.block_size": "block_size",
-    "setting_hint.block_size": "Small blocks leave few slots empty and make tables long; only full blocks are shared. vLLM's default is 16.",
+    "setting_hint.block_size": "Small blocks leave few slots empty and make tables long; only full blocks are shared. vLLM takes 16 on CUDA unless told otherwise.",
     "setting_label.num_blocks": "Blocks in the pool",
     "setting_name.num_blocks": "num_blocks",
     "setting_hint.num_blocks": "The null block included. With few of them requests wait, evict and preempt. vLLM takes what the memory holds.",

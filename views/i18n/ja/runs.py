@@ -5,7 +5,7 @@ MESSAGES: dict[str, str] = {
     "settings.title": "実行の設定",
     "setting_label.block_size": "1 ブロックのトークン数",
     "setting_name.block_size": "block_size",
-    "setting_hint.block_size": "小さいほど空きは減り、テーブルは長くなります。共有されるのは満杯のブロックだけです。vLLM の既定値は 16。",
+    "setting_hint.block_size": "小さいほど空きは減り、テーブルは長くなります。共有されるのは満杯のブロックだけです。vLLM は CUDA では、指定しなければ 16 にします。",
     "setting_label.num_blocks": "プールのブロック数",
     "setting_name.num_blocks": "num_blocks",
     "setting_hint.num_blocks": "null ブロックを含みます。少ないと、待ち、追い出し、プリエンプションが起きます。vLLM はメモリに入るだけ確保します。",
