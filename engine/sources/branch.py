@@ -6,8 +6,8 @@ elsewhere. A changed setting is meant in one of two ways:
 
 - it may change between two steps (CHANGEABLE_SETTINGS): the past stays as it was, and the setting
   has its new value from the branch on;
-- it may not (block_size, num_blocks, ...): the whole past is done again with the new value. The
-  past may look different then, and that is what one compares.
+- it may not (block_size, num_blocks, ..., the dtype of the weights): the whole past is done again
+  with the new value. The past may look different then, and that is what one compares.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,6 +31,7 @@ from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, Workload
 
+DTYPE = "dtype"  # of the weights: the model's, and beside the engine's own settings
 Tokenizer = Callable[[Prompt], Tokenized]
 Input = RequestAdded | RequestAborted | CacheReset | SettingChanged
 
@@ -62,10 +63,14 @@ class Plan(NamedTuple):
 
 
 def plan_branch(trace: Trace, cursor: Cursor, settings: Mapping[str, Any]) -> Plan:
-    """`settings`: wanted values; those that hold already change nothing. ConfigError if wrong."""
+    """`settings`: wanted values, DTYPE perhaps among them; those that hold already change nothing.
+    ConfigError if wrong."""
     now = settings_at(trace, cursor)
-    wanted = EngineConfig.from_mapping({**now.to_mapping(), **settings})
-    changed = {name: value for name, value in settings.items() if value != getattr(now, name)}
+    of_engine = {name: value for name, value in settings.items() if name != DTYPE}
+    wanted = EngineConfig.from_mapping({**now.to_mapping(), **of_engine})
+    changed = {name: value for name, value in of_engine.items() if value != getattr(now, name)}
+    if settings.get(DTYPE, trace.header.dtype) != trace.header.dtype:
+        changed[DTYPE] = settings[DTYPE]
     step = branch_step(trace, cursor)
     if set(changed) <= set(CHANGEABLE_SETTINGS):
         begin = EngineConfig.from_mapping(trace.header.config)

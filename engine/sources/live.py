@@ -15,15 +15,16 @@ from engine.errors import ConfigError
 from engine.runner.attention.tiling import AttentionSizes
 from engine.runner.model_loader import LoadedModel, load_model
 from engine.runner.model_runner import ModelRunner
+from engine.runner.other_form import dtypes_on_offer, load_beside
 from engine.runner.tokenizer import Turns
-from engine.sources.branch import Course, course_of, plan_branch
+from engine.sources.branch import DTYPE, Course, course_of, plan_branch
 from engine.sources.prompt import Prompt, Tokenized, request_name
 from engine.sources.resume import Repetition, Rest, check_same, course_again, rest_of
 from engine.trace.header import TraceHeader
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
 
-__all__ = ["LiveSource", "load_model"]
+__all__ = ["LiveSource", "dtypes_on_offer", "load_beside", "load_model"]
 
 ENGINE_VERSION = "vLLM 0.17.1 bookkeeping"
 MAX_POOL_BYTES = 4 << 30
@@ -246,9 +247,11 @@ class LiveSource:
         *,
         prompts: Sequence[Prompt] = (),
         keep_later: bool = False,
+        model: LoadedModel | None = None,
     ) -> "LiveSource":
         """A run beside this one that goes on from `cursor`; see LiveRun.branch."""
-        plan = plan_branch(self.trace, cursor, settings)
+        model = model or self.model
+        plan = plan_branch(self.trace, cursor, {**settings, DTYPE: model.dtype_name})
 
         def tokenize(prompt: Prompt) -> Tokenized:
             return self.tokenize(prompt.text, prompt.mode, allow_special=prompt.allow_special)
@@ -257,7 +260,7 @@ class LiveSource:
             self.trace, cursor, plan, prompts=prompts, tokenize=tokenize, keep_later=keep_later
         )
         given = msgspec.structs.replace(plan.config, kv_groups=None)  # the model's, not a choice
-        return LiveSource(self.model, given, course)
+        return LiveSource(model, given, course)
 
     def kv_shape(self, group_id: int) -> tuple[tuple[int, ...], int] | None:
         """Layers whose K and V lie in this group's blocks, and KV heads of each.

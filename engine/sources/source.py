@@ -106,9 +106,12 @@ class LiveRun(Source, Protocol):
         *,
         prompts: Sequence[Prompt] = (),
         keep_later: bool = False,
+        model: Any = None,
     ) -> "LiveRun":
         """A run beside this one that goes on from `cursor` (engine/sources/branch.py).
 
-        It is new and repeats the past by its own steps; `branch_step` says how far. ConfigError
-        if the settings or a prompt, new or old, are refused; this run is never changed.
+        It is new and repeats the past by its own steps; `branch_step` says how far. `model`: the
+        same with its weights in another dtype (None: this run's), which compute K and V of the past
+        as well. ConfigError if the settings or a prompt, new or old, are refused; this run is never
+        changed.
         """

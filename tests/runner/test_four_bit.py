@@ -18,8 +18,10 @@ from engine.runner.four_bit import (
     multiplication,
     side_by_side,
 )
+from engine.runner.model_folder import say_nothing
 from engine.runner.model_loader import load_model
 from engine.runner.model_runner import ModelRunner
+from engine.runner.other_form import load_beside
 from engine.runner.packed_linear import TORCH, PackedLinear, fuse, weight_bytes
 from tests.runner.builders import (
     answers,
@@ -155,7 +157,8 @@ def test_a_model_keeps_its_bits_and_says_so(tmp_path):
 @needs_kernel
 @pytest.mark.model
 def test_the_default_models_bits_say_what_its_dequantised_weights_say(float32, bfloat16):
-    loaded = load_model(dtype="4bit")
+    loaded = load_beside(bfloat16, None, dtype="4bit", progress=say_nothing)
+    assert loaded.tokenizer is bfloat16.tokenizer
     packed = [layer for layer in loaded.model.modules() if isinstance(layer, PackedLinear)]
     assert [layer.kernel_name for layer in packed].count("int4pack") == 30 * 4
     assert weight_bytes(loaded.model) < 0.5 * weight_bytes(bfloat16.model)
