@@ -48,6 +48,7 @@ PAGE = Room(
         "views.branching",
         "views.runs",
         "views.drafts",
+        "views.weights",
         "views.shelf",
         "views.examples",
         "views.workloads",
@@ -111,7 +112,7 @@ BEHIND_PAGES = Room(
     ),
     packages=("msgspec",),
 )
-CHOOSING = BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices"))
+CHOOSING = BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.choices", "views.weights"))
 
 # Module or package -> what it may import. The longest name that covers a module decides.
 ROOMS: dict[str, Room] = {
@@ -251,6 +252,7 @@ ROOMS: dict[str, Room] = {
     **dict.fromkeys(("views.workloads", "views.comparing", "views.saving"), BEHIND_PAGES),
     "views.opening": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.figures.opened")),
     "views.limits": Room(ours=("engine.sources.saved", *SETTINGS, *TEXTS)),
+    "views.weights": CHOOSING._replace(ours=(*CHOOSING.ours, "views.loading", "views.share")),
     "views.actions": CHOOSING._replace(ours=(*CHOOSING.ours, "views.targets")),
     **dict.fromkeys(("views.bringing_back", "views.covering"), CHOOSING),
     "views.studying": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.own_runs")),
@@ -266,14 +268,8 @@ ROOMS: dict[str, Room] = {
     "views.beating": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.side_runs")),
     "views.compared": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.beating")),
     "views.practising": CHOOSING._replace(ours=(*CHOOSING.ours, "views.actions", "views.studying")),
-    "views.side_runs": BEHIND_PAGES._replace(
-        ours=(
-            *BEHIND_PAGES.ours,
-            "views.choices",
-            "views.actions",
-            "views.beginning",
-            "views.bringing_back",
-        )
+    "views.side_runs": CHOOSING._replace(
+        ours=(*CHOOSING.ours, "views.actions", "views.beginning", "views.bringing_back")
     ),
     "views.links": BEHIND_PAGES._replace(
         ours=(

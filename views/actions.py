@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.errors import ConfigError
+from engine.sources.branch import DTYPE
+from views import weights
 from views.choices import LENSES, SETTINGS, Choices, Pursuit
 from views.drafts import Draft, remarks, told_longer
 from views.figures.block.kv import Place
@@ -114,12 +116,14 @@ def _size(chosen: Choices, _: Run | None, sent: Any) -> bool:
 def _type_settings(chosen: Choices, begun: Run | None, sent: Any) -> bool:
     """A form sends all its fields. One that says what holds follows time; the others stay."""
     held = begun.settings_at(chosen.cursor).to_mapping() if begun is not None else {}
+    held[DTYPE] = begun.trace.header.dtype if begun is not None else None
+    before = chosen.typed.get(DTYPE)
     for name, value in sent.items() if isinstance(sent, dict) else ():
         given = value if isinstance(value, bool) else str(value).strip()
         chosen.typed[str(name)] = given
         if given in (held.get(name), str(held.get(name))):
             del chosen.typed[str(name)]
-    return False
+    return weights.want(chosen, before)
 
 
 def _compare(chosen: Choices, _: Run | None, sent: Any) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.config import EngineConfig
 from engine.errors import ConfigError
+from engine.sources.branch import DTYPE
 from views.actions import Action
 from views.branching import scripted_run
 from views.choices import Choices
@@ -14,6 +15,7 @@ from views.examples import EXAMPLES
 from views.figures.moment import num_finished_steps
 from views.runs import Run
 from views.text import Text
+from views.weights import ready
 
 
 @functools.cache
@@ -31,7 +33,7 @@ def begin_example(chosen: Choices) -> None:
         return
     config, said = example.config, ""
     if example.needs_model:
-        bytes_per_block = _bytes_per_block(chosen, config)
+        bytes_per_block = _bytes_per_block(chosen.share.loader.model, config)
         config, said = chosen.share.fitted(config, bytes_per_block, Text(chosen.language))
     try:
         begin(chosen, config, [Draft(text=prompt) for prompt in example.prompts])
@@ -41,23 +43,27 @@ def begin_example(chosen: Choices) -> None:
         chosen.say("error", error.sentence)
 
 
-def _bytes_per_block(chosen: Choices, config: EngineConfig) -> int:
-    """With the model of the server, which is there."""
+def _bytes_per_block(model: Any, config: EngineConfig) -> int:
     live = importlib.import_module("engine.sources.live")
-    return int(live.plan_for(chosen.share.loader.model, config.block_size).bytes_per_block)
+    return int(live.plan_for(model, config.block_size).bytes_per_block)
 
 
 def begin(
-    chosen: Choices, config: EngineConfig, drafts: list[Draft], *, leaving: Run | None = None
+    chosen: Choices,
+    config: EngineConfig,
+    drafts: list[Draft],
+    *,
+    leaving: Run | None = None,
+    dtype: str | None = None,
 ) -> None:
     """A new run with these settings and prompts; the old one stays if that fails.
 
     A run that is as its example comes is saved only once somebody takes a step. `leaving`: in whose
-    place it comes.
+    place it comes; `dtype`: of the weights, None for the server's own.
     """
     example = EXAMPLES[chosen.example]
     if example.needs_model:
-        begun = _live_run(chosen, config, leaving)
+        begun = _live_run(chosen, config, leaving, dtype)
         for draft in drafts:
             begun.add(draft, draft.sampling(Text(chosen.language)))
         cursor = begun.trace.last
@@ -72,22 +78,22 @@ def begin(
     chosen.put(begun, cursor)
 
 
-def _live_run(chosen: Choices, config: EngineConfig, leaving: Run | None) -> Run:
+def _live_run(chosen: Choices, config: EngineConfig, leaving: Run | None, dtype: str | None) -> Run:
     """ConfigError with a sentence where there is no model, or too little room."""
     share, words = chosen.share, Text(chosen.language)
-    if not share.loader.is_ready:
-        raise ConfigError(words("saved.waiting"))
-    share.check_pool(config, _bytes_per_block(chosen, config), words, leaving=leaving)
-    source = importlib.import_module("engine.sources.live").LiveSource(share.loader.model, config)
-    return Run(source.trace, source.config, live=source, lock=share.loader.lock)
+    loader = ready(share, dtype, words)
+    share.check_pool(config, _bytes_per_block(loader.model, config), words, leaving=leaving)
+    source = importlib.import_module("engine.sources.live").LiveSource(loader.model, config)
+    return Run(source.trace, source.config, live=source, lock=loader.lock)
 
 
 def _restart(chosen: Choices, begun: Run | None, restart: Restart) -> bool:
     if begun is not None:
         settings = numbers_of(restart.settings, Text(chosen.language))
+        dtype = settings.pop(DTYPE, begun.trace.header.dtype)
         config = EngineConfig.from_mapping({**begun.config.to_mapping(), **settings})
         drafts = begun.asked if restart.drafts is None else restart.drafts
-        begin(chosen, config, drafts, leaving=begun)
+        begin(chosen, config, drafts, leaving=begun, dtype=dtype)
         chosen.notices.clear()
         chosen.say_away(_put_away(begun, Text(chosen.language)), begun.link)
     return True

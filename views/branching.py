@@ -1,10 +1,11 @@
 """Runs that begin: a script from start to end, and the branch of any run."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.config import EngineConfig
 from engine.sources.branch import (
+    DTYPE,
     Plan,
     ScriptedBranch,
     beginning,
@@ -34,7 +35,8 @@ class Begun(NamedTuple):
     def origin(self, number: int) -> Origin:
         """What the page says about this branch; `number` is that of the run that it left."""
         names = self.plan.redone or self.plan.changes
-        settings = {name: getattr(self.run.config, name) for name in names}
+        held = {DTYPE: self.run.trace.header.dtype}
+        settings = {name: held.get(name) or getattr(self.run.config, name) for name in names}
         return Origin(number, self.plan.step, settings, bool(self.plan.redone), self.request_id)
 
 
@@ -67,14 +69,17 @@ def check_prompts(run: Run, cursor: Cursor, branch: Branch, text: Text) -> None:
             run.live.check_prompt(len(event.prompt_token_ids), event.max_tokens, plan.config)
 
 
-def branch_of(run: Run, cursor: Cursor, branch: Branch, text: Text) -> Begun:
-    """A run beside this one. ConfigError if its settings or its prompt are refused."""
+def branch_of(run: Run, cursor: Cursor, branch: Branch, text: Text, *, model: Any = None) -> Begun:
+    """A run beside this one, perhaps with the weights of `model`. ConfigError if its settings or its
+    prompt are refused."""
     plan = run.plan(cursor, branch, text)
     if run.live is None:
         return _scripted_branch(run, cursor, plan)
     prompts = [] if branch.draft is None else [branch.draft.prompt(text)]
     settings = numbers_of(branch.settings, text)
-    live = run.live.branch(cursor, settings, prompts=prompts, keep_later=branch.keep_later)
+    live = run.live.branch(
+        cursor, settings, prompts=prompts, keep_later=branch.keep_later, model=model
+    )
     config = EngineConfig.from_mapping({**live.trace.header.config, **plan.changes})
     begun = Run(live.trace, config, live=live, lock=run.lock)
     kept = _kept_requests(run.trace, None if branch.keep_later else cursor)

@@ -8,6 +8,7 @@ from views.figures.time.until import BRANCHED, RETURNED, until_words
 from views.runs import Run
 from views.saving import Brought, bring_back, go_on
 from views.text import Text
+from views.weights import is_loading, ready
 
 
 def find(chosen: Choices, run_id: object) -> Brought | None:
@@ -71,12 +72,17 @@ def engage(chosen: Choices) -> None:
 
     Where that is refused the run can still be looked at, and says why it does not go on.
     """
-    loader = chosen.share.loader
     waiting = [each for each in chosen.waiting if each.run is chosen.run]
-    for brought in waiting if loader.is_ready else ():
-        chosen.waiting.remove(brought)
+    for brought in waiting if chosen.share.loader.is_ready else ():
         run, words = brought.run, Text(chosen.language)
+        loader = chosen.share.loader.of(run.trace.header.dtype)
+        if is_loading(loader):
+            loader.start()
+            chosen.model_is_seen = False
+            continue
+        chosen.waiting.remove(brought)
         try:
+            loader = ready(chosen.share, run.trace.header.dtype, words)
             live = importlib.import_module("engine.sources.live")
             bytes_per_block = live.plan_for(loader.model, run.config.block_size).bytes_per_block
             chosen.share.check_pool(run.config, bytes_per_block, words)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from engine.config import SamplingParams
 from engine.errors import ConfigError, Sentence
+from engine.sources.branch import DTYPE
 from engine.sources.prompt import Prompt
 from views.examples import DEFAULT_MAX_TOKENS
 from views.text import Text, quoted
@@ -85,7 +86,9 @@ def any_number(name: str, given: str, text: Text) -> float:
 def numbers_of(settings: Mapping[str, Any], text: Text) -> dict[str, Any]:
     """Settings as the engine wants them: what was typed becomes a number, or a ConfigError."""
     return {
-        name: whole_number(name, given, text) if isinstance(given, str) else given
+        name: given
+        if name == DTYPE or not isinstance(given, str)
+        else whole_number(name, given, text)
         for name, given in settings.items()
     }
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.errors import PagewalkError
 from engine.system import refusal_of
@@ -20,18 +20,45 @@ MOST_PROMPT_THREADS = 4  # pages are drawn meanwhile
 Progress = Callable[[str, float], None]
 
 
+Load = Callable[[Progress], Any]
+
+
+class OtherForm(NamedTuple):
+    """The same weights in another dtype; `dtypes`: that of the model that is there, then the other."""
+
+    dtypes: tuple[str, str]
+    load: Load
+
+
 def load_default_model(progress: Progress) -> Any:
-    """Torch is imported here, in the loader's thread, and nowhere before. It gets one thread: those of
-    OpenMP wait for each other, and the pages are drawn on the same cores."""
-    live = importlib.import_module("engine.sources.live")
-    chosen = server_model()
-    return live.load_model(
-        **chosen._asdict(),
-        progress=progress,
-        num_threads=1,
-        prompt_threads=min(MOST_PROMPT_THREADS, os.cpu_count() or 1),
-        known_steps_bytes=server_limits().max_known_steps_bytes,
-    )
+    """Torch is imported here, in the loader's thread, and nowhere before."""
+    live, chosen = importlib.import_module("engine.sources.live"), server_model()
+    return live.load_model(model=chosen.model, dtype=chosen.dtype, progress=progress, **_options())
+
+
+def other_form(model: Any) -> OtherForm | None:
+    """What a visitor may choose beside `model`, where its file stores 4 bits and the server lets them."""
+    live, chosen = importlib.import_module("engine.sources.live"), server_model()
+    dtypes = live.dtypes_on_offer(model, chosen.model) if chosen.offers_other else ()
+    if not dtypes:
+        return None
+
+    def load(progress: Progress) -> Any:
+        return live.load_beside(
+            model, chosen.model, dtype=dtypes[1], progress=progress, **_options()
+        )
+
+    return OtherForm(dtypes, load)
+
+
+def _options() -> dict[str, Any]:
+    """Torch gets one thread: those of OpenMP wait for each other, and the pages are drawn on the same
+    cores."""
+    return {
+        "num_threads": 1,
+        "prompt_threads": min(MOST_PROMPT_THREADS, os.cpu_count() or 1),
+        "known_steps_bytes": server_limits().max_known_steps_bytes,
+    }
 
 
 class Loader:
@@ -41,8 +68,19 @@ class Loader:
     takes 0.2 to 0.4 s: what was loaded is frozen, and the rest is collected here now and then.
     """
 
-    def __init__(self, load: Callable[[Progress], Any]) -> None:
-        self.lock = Turns()  # one forward pass at a time
+    def __init__(
+        self,
+        load: Load,
+        other: Callable[[Any], OtherForm | None] = lambda model: None,
+        *,
+        lock: Turns | None = None,
+    ) -> None:
+        """`other`: what of the loaded model is on offer besides; it is loaded when somebody asks, and
+        takes its `lock` from here."""
+        self.lock = lock or Turns()  # one forward pass at a time, whatever the weights
+        self.dtypes: tuple[str, ...] = ()  # to choose between, the server's own first
+        self.other: Loader | None = None
+        self._find_other, self._is_first = other, lock is None
         self.stage = ""
         self.share = 0.0
         self._load = load
@@ -62,6 +100,10 @@ class Loader:
             if self.failure is not None:
                 self._future = None
         self.start()
+
+    def of(self, dtype: object) -> "Loader":
+        """That of the weights in this dtype; this one where no other has them."""
+        return self.other if self.other is not None and dtype == self.dtypes[1] else self
 
     @property
     def is_ready(self) -> bool:
@@ -89,9 +131,12 @@ class Loader:
 
     def _work(self) -> Any:
         model = self._load(self._report)
+        if (form := self._find_other(model)) is not None:
+            self.other, self.dtypes = Loader(form.load, lock=self.lock), form.dtypes
         gc.collect()
-        gc.freeze()
-        threading.Thread(target=_collect_for_ever, name="collector", daemon=True).start()
+        if self._is_first:  # later, frozen runs of visitors would never be freed
+            gc.freeze()
+            threading.Thread(target=_collect_for_ever, name="collector", daemon=True).start()
         return model
 
     def _report(self, stage: str, share: float) -> None:

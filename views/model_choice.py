@@ -14,8 +14,10 @@ from engine.errors import ConfigError
 from views.text import quoted
 
 MODEL, DTYPE, ATTENTION = "PAGEWALK_MODEL", "PAGEWALK_DTYPE", "PAGEWALK_ATTENTION"
+DTYPE_CHOICE = "PAGEWALK_DTYPE_CHOICE"
 DTYPES = ("auto", "float32", "bfloat16", "float16", "4bit")  # engine/runner/placement.py
 ATTENTIONS = ("auto", "triton", "torch")  # engine/runner/attention/backend.py
+KNOWN = {DTYPE: DTYPES, ATTENTION: ATTENTIONS, DTYPE_CHOICE: ("on", "off")}
 
 
 class ModelChoice(NamedTuple):
@@ -23,14 +25,15 @@ class ModelChoice(NamedTuple):
 
     model: str | None = None
     dtype: str | None = None
+    offers_other: bool = True  # visitors may choose the other dtype, where the model has one
 
 
 def read_model_choice(environ: Mapping[str, str] = os.environ) -> ModelChoice:
     """ConfigError with a sentence for every variable that is wrong."""
-    given = {name: environ.get(name, "").strip() for name in (MODEL, DTYPE, ATTENTION)}
+    given = {name: environ.get(name, "").strip() for name in (MODEL, *KNOWN)}
     wrong = [
         f"{name}={quoted(given[name])} is unknown: choose one of {', '.join(known)}."
-        for name, known in ((DTYPE, DTYPES), (ATTENTION, ATTENTIONS))
+        for name, known in KNOWN.items()
         if given[name] and given[name] not in known
     ]
     if _names_a_file(given[MODEL]) and not Path(given[MODEL]).expanduser().exists():
@@ -40,7 +43,9 @@ def read_model_choice(environ: Mapping[str, str] = os.environ) -> ModelChoice:
         )
     if wrong:
         raise ConfigError(" ".join(wrong))
-    return ModelChoice(given[MODEL] or None, given[DTYPE] or None)
+    return ModelChoice(
+        given[MODEL] or None, given[DTYPE] or None, offers_other=given[DTYPE_CHOICE] != "off"
+    )
 
 
 def _names_a_file(model: str) -> bool:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MAX_STEPS_AT_ONCE = 64
 SECONDS_AT_ONCE = 0.2  # then the page is drawn, and others get at the model
+NUMBER_BYTES = {"float32": 4}  # of K and V, by the dtype of the weights; of all others: 2
 PAUSE_S = 0.001  # between two steps: a lock is not fair, whoever waits for it gets it now
 _RUN_IDS = itertools.count(1)  # in this process, so that a page can tell one run from the next
 
@@ -105,11 +106,13 @@ class Run:
     def has_link(self, link: dict[str, str]) -> bool:
         return link == self.link or link in self.past_links
 
-    def bytes_per_block(self, block_size: int) -> int:
-        """What a block of another size would take with the model of this run."""
+    def bytes_per_block(self, block_size: int, dtype: str | None = None) -> int:
+        """What a block of another size would take with the model of this run, perhaps in another dtype."""
         assert self.live is not None, "a script has no keys and values"
         num_tokens = self.config.num_blocks * self.config.block_size
-        return self.live.pool_bytes // num_tokens * block_size
+        held = self.trace.header.dtype
+        now, then = (NUMBER_BYTES.get(each or "", 2) for each in (held, dtype or held))
+        return self.live.pool_bytes // num_tokens * block_size * then // now
 
     @property
     def stuck_reason(self) -> str | None:

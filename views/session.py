@@ -23,7 +23,7 @@ from views.examples import DOC_EXAMPLE, EXAMPLES, Example
 from views.figures.time import address
 from views.leaving import Belongings
 from views.limits import Sessions, server_limits
-from views.loading import Loader, load_default_model
+from views.loading import Loader, load_default_model, other_form
 from views.runs import Run
 from views.share import Share
 from views.text import LANGUAGES, Text, best_language, quoted
@@ -137,7 +137,7 @@ def no_room() -> str | None:
 
 @st.cache_resource(show_spinner=False)
 def loader() -> Loader:
-    return Loader(load_default_model)
+    return Loader(load_default_model, other_form)
 
 
 def waits_for_model() -> bool:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from engine.errors import ConfigError
+from engine.sources.branch import DTYPE
 from engine.trace.state import Cursor
 from views import actions
 from views.beginning import recorded
@@ -17,6 +18,7 @@ from views.limits import server_limits
 from views.runs import Run
 from views.shelf import MAX_RUNS, Left, Shelf
 from views.text import Text
+from views.weights import model_of
 
 MAX_NUMBER = 10_000  # a run that says more was not numbered here
 
@@ -27,7 +29,8 @@ def _branch(chosen: Choices, begun: Run | None, branch: Branch) -> bool:
         return False
     words = Text(chosen.language)
     _check_room(chosen, begun, branch, words)
-    made = branch_of(begun, chosen.cursor, branch, words)
+    model = model_of(chosen.share, branch.settings, words)
+    made = branch_of(begun, chosen.cursor, branch, words, model=model)
     origin = made.origin(chosen.shelf.number(begun))
     chosen.share.take(made.run, chosen.example, origin=origin)
     made.run.keep()
@@ -52,7 +55,8 @@ def _check_room(chosen: Choices, begun: Run, branch: Branch, words: Text) -> Non
         server_limits().check_prompt(branch.draft.text, words)
     if begun.live is not None:
         config = begun.plan(chosen.cursor, branch, words).config
-        chosen.share.check_pool(config, begun.bytes_per_block(config.block_size), words)
+        num_bytes = begun.bytes_per_block(config.block_size, branch.settings.get(DTYPE))
+        chosen.share.check_pool(config, num_bytes, words)
 
 
 def _add_here(chosen: Choices, begun: Run | None, sent: Any) -> bool:

@@ -32,6 +32,15 @@ def load_model(progress: Callable[[str, float], None], **options: Any) -> str:
     return "fake"
 
 
+def dtypes_on_offer(model: str, path: str | None) -> tuple[str, ...]:
+    """A test that is about them replaces this; "fake:4bit" is a model with its weights in 4 bits."""
+    return ()
+
+
+def load_beside(model: str, path: str | None, *, dtype: str, **options: Any) -> str:
+    return f"fake:{dtype}"
+
+
 class Plan(NamedTuple):
     """engine.core.sizing.KVCachePlan, as far as a page asks."""
 
@@ -79,7 +88,8 @@ class LiveSource:
         self._course = course or Course()
         self.rest = rest_of(self._course)
         self.pool_bytes = BYTES_PER_TOKEN * config.block_size * config.num_blocks
-        header = TraceHeader(config=config.to_mapping(), model=model)
+        name, _, dtype = model.partition(":")
+        header = TraceHeader(config=config.to_mapping(), model=name, dtype=dtype or None)
         if recorded is not None:
             check_same(recorded.header, header)
         self.trace = Trace(header) if recorded is None else recorded
@@ -183,6 +193,7 @@ class LiveSource:
         *,
         prompts: Sequence[Prompt] = (),
         keep_later: bool = False,
+        model: str | None = None,
     ) -> "LiveSource":
         plan = plan_branch(self.trace, cursor, settings)
 
@@ -192,4 +203,4 @@ class LiveSource:
         course = course_of(
             self.trace, cursor, plan, prompts=prompts, tokenize=tokenize, keep_later=keep_later
         )
-        return LiveSource(self.model, plan.config, course)
+        return LiveSource(model or self.model, plan.config, course)

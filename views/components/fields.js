@@ -13,9 +13,9 @@ function present({ data, parentElement, setTriggerValue }) {
     sync(kind.lastChild, fields, makeField, (node, field) => setField(node, field, data.run, isNew || !form.timer));
   });
   const read = (input) => (input.type === "checkbox" ? input.checked : input.value);
-  const tell = () => { form.timer = 0; setTriggerValue("typed", Object.fromEntries([...root.querySelectorAll("input")].map((input) => [input.name, read(input)]))); };
+  const tell = () => { form.timer = 0; setTriggerValue("typed", Object.fromEntries([...root.querySelectorAll("input, select")].map((input) => [input.name, read(input)]))); };
   const soon = (ms) => { clearTimeout(form.timer); form.timer = setTimeout(tell, ms); };
-  root.oninput = (e) => soon(e.target.type === "checkbox" ? 0 : TYPING_MS);
+  root.oninput = (e) => soon(e.target.type === "text" ? TYPING_MS : 0);
   root.onchange = () => { if (form.timer) soon(0); }; // whoever leaves a field is about to press a button
 }
 
@@ -30,9 +30,12 @@ function makeField() {
 
 // What is being typed stays: the server has not heard of it yet.
 function setField(node, field, run, mayWrite) {
-  const [label, input, hint, problem] = node.children, id = `${field.key}-${run}`;
-  const isSwitch = field.kind === "switch", has = input.name === field.key;
-  if (!has) { input.type = isSwitch ? "checkbox" : "text"; input.name = field.key; attr(input, "role", isSwitch ? "switch" : null); if (!isSwitch) { input.inputMode = "numeric"; input.autocomplete = "off"; } }
+  const isSwitch = field.kind === "switch", isChoice = field.kind === "choice";
+  if (isChoice !== (node.children[1].tagName === "SELECT")) node.children[1].replaceWith(el(isChoice ? "select" : "input"));
+  const [label, input, hint, problem] = node.children, id = `${field.key}-${run}`, has = input.name === field.key;
+  if (isChoice) sync(input, field.options.map(([key, word]) => ({ key, word })), () => el("option"), (option, { key, word }) => { option.value = key; say(option, word); });
+  if (!has && isChoice) input.name = field.key;
+  else if (!has) { input.type = isSwitch ? "checkbox" : "text"; input.name = field.key; attr(input, "role", isSwitch ? "switch" : null); if (!isSwitch) { input.inputMode = "numeric"; input.autocomplete = "off"; } }
   input.id = id; label.htmlFor = id; hint.id = `${id}-hint`; problem.id = `${id}-problem`;
   say(label.firstChild, field.label); say(label.lastChild, field.name); say(hint, field.hint); say(problem, field.problem ?? "");
   if (isSwitch) { if (!has || mayWrite) input.checked = field.value; }

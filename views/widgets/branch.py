@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from engine.errors import ConfigError
-from views import session
+from views import session, weights
 from views.branching import check_prompts
 from views.drafts import Branch
 from views.figures.moment import num_finished_steps
@@ -31,6 +31,8 @@ def consequence(run: Run, branch: Branch) -> str:
     names = ", ".join(plan.redone or plan.changes)
     key = "branch.again" if plan.redone else "branch.from_here" if names else "branch.unchanged"
     said = [text(key, names=names, number=number, step=step)]
+    if weights.FIELD in plan.redone:
+        said.append(text("branch.weights"))
     if run.is_inside_a_step(session.choices().cursor):
         said.append(text("branch.inside", step=step))
     if run.live is None:
@@ -47,7 +49,7 @@ def why_refused(run: Run, branch: Branch) -> str | None:
         return None
     try:
         if run.live is not None:
-            num_bytes = run.bytes_per_block(config.block_size)
+            num_bytes = run.bytes_per_block(config.block_size, branch.settings.get(weights.FIELD))
             chosen.share.check_pool(config, num_bytes, text)
         check_prompts(run, chosen.cursor, branch, text)
     except ConfigError as error:

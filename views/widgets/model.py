@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from views import ordering, session
+from views import ordering, session, weights
 from views.components.piece import piece
 from views.figures.kernel.engine_path import engine_path
 
@@ -19,16 +19,17 @@ LOOKS_BEFORE_LOADING = 3
 @st.fragment(key="model")
 def model_status() -> None:
     """Looks again and again while the model loads."""
-    loader, chosen = session.loader(), session.choices()
+    chosen = session.choices()
+    loader = weights.awaited(chosen)
     chosen.num_looks += 1
     if chosen.num_looks > LOOKS_BEFORE_LOADING:
-        loader.start()  # only now: torch's import would keep the first picture waiting
+        session.loader().start()  # only now: torch's import would keep the first picture waiting
     piece("readiness", _payload(chosen.num_looks), on_looked_change=_looked)
     if session.page_speaks_another():
         st.rerun()
     if (loader.is_ready or loader.failure is not None) and not chosen.model_is_seen:
         chosen.model_is_seen = True
-        if session.waits_for_model() or ordering.waits(chosen):
+        if session.waits_for_model() or ordering.waits(chosen) or loader is not session.loader():
             st.rerun()
 
 
@@ -38,7 +39,10 @@ def _looked() -> None:
 
 def _payload(look: int) -> dict[str, Any]:
     """`look` changes each time: a part that is given the same again is not called."""
-    text, loader = session.text(), session.loader()
+    text, loader, other = session.text(), session.loader(), weights.awaited(session.choices())
+    if other is not loader and weights.is_loading(other):
+        words = text("weights.getting_ready", stage=text.said(other.stage))
+        return {"is": "loading", "words": words, "share": other.share, "look": look} | _path()
     if loader.is_ready:
         return {"is": "ready", "words": text("model.ready"), "share": 1, "look": 0} | _path()
     if loader.failure is not None:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from views import session
+from views import session, weights
 from views.components.piece import piece
 from views.examples import EXAMPLES
 from views.figures.runs_bar import RunLine
@@ -31,7 +31,7 @@ def runs_bar() -> None:
 
 
 def _line(kept: Kept) -> RunLine:
-    run, origin = kept.run, kept.origin
+    run, origin, chosen = kept.run, kept.origin, session.choices()
     line = RunLine(run.run_id, kept.number, link=run.link)
     if origin is None:
         example, asked = session.example().config, run.asked
@@ -40,6 +40,8 @@ def _line(kept: Kept) -> RunLine:
             for name in (*MOVING, *FIXED)
             if getattr(run.config, name) != getattr(example, name)
         }
+        dtype, dtypes = run.trace.header.dtype, chosen.share.loader.dtypes
+        own |= {weights.FIELD: dtype} if dtype in dtypes[1:] else {}
         return line._replace(prompt=asked[0].text if asked else "", own=own)
     return line._replace(
         from_number=origin.number,

@@ -8,7 +8,7 @@ import streamlit as st
 
 from engine.config import EngineConfig
 from engine.errors import ConfigError
-from views import session
+from views import session, weights
 from views.components.piece import piece
 from views.drafts import Branch, Restart, numbers_of
 from views.figures.moment import num_finished_steps
@@ -28,7 +28,7 @@ def settings(run: Run) -> None:
     text = session.text()
     changed = _changed(run)
     problems = problems_of(_held(run), changed, text)
-    problems |= _too_many(run, changed, problems, text)
+    problems |= _too_many(run, changed, problems, text) | _not_loaded(changed, text)
     _fields(run, problems, text)
     branch = Branch(changed, keep_later=_later(run, text))
     with st.container(key="settings_foot", horizontal=True, vertical_alignment="center"):
@@ -50,11 +50,11 @@ def _actions(run: Run, branch: Branch, problems: Mapping[str, str], text: Text) 
             text("settings.apply"),
             key="apply",
             type="primary",
-            disabled=not changed or bool(problems),
+            disabled=not changed or bool(problems) or _loads(changed),
             on_click=_apply,
         )
         if why_no_branch(run, text) is None:
-            is_off = bool(problems) or (run.live is None and not changed)
+            is_off = bool(problems) or (run.live is None and not changed) or _loads(changed)
             is_off = is_off or why_refused(run, branch) is not None
             branch_button(run, branch, is_off=is_off)
 
@@ -76,6 +76,7 @@ def problems_of(config: EngineConfig, changed: Mapping[str, Any], text: Text) ->
         except ConfigError as error:
             problems[name] = text.error(error)
             del left[name]
+    left.pop(weights.FIELD, None)  # the model's own
     as_it_is = {name: getattr(config, name) for name in config.__struct_fields__}
     while True:
         try:
@@ -109,6 +110,18 @@ def _too_many(
     return {field: text("settings.too_many", given=given, size=size, fits=fits)}
 
 
+def _not_loaded(changed: Mapping[str, Any], text: Text) -> dict[str, str]:
+    """Why the chosen weights are not to be had, said at their field."""
+    reason = weights.why_failed(session.choices().share, changed.get(weights.FIELD), text)
+    return {} if reason is None else {weights.FIELD: reason}
+
+
+def _loads(changed: Mapping[str, Any]) -> bool:
+    """Whether the chosen weights are still on their way."""
+    loader = session.choices().share.loader
+    return weights.FIELD in changed and weights.is_loading(loader.of(changed[weights.FIELD]))
+
+
 def _most_blocks(run: Run, block_size: int) -> int:
     """The largest pool that a restart may have, beside the visitor's other runs."""
     held = session.choices().share.pool_bytes(leaving=run)
@@ -137,7 +150,9 @@ def _of_form(run: Run) -> dict[str, Any]:
 def _changed(run: Run) -> dict[str, Any]:
     """Settings that the form has otherwise than they hold: numbers as typed, the engine's switches."""
     typed = session.choices().typed
-    given = {name: _given(run, name) for name in (*MOVING, *FIXED, WAIT)}
+    has_choice = weights.on_offer(session.choices(), run)
+    names = (*MOVING, *FIXED, WAIT, weights.FIELD) if has_choice else (*MOVING, *FIXED, WAIT)
+    given = {name: _given(run, name) for name in names}
     changed = {name: typed[name] for name in given if typed.get(name, given[name]) != given[name]}
     if WAIT in changed:
         changed[REFUSES] = not changed.pop(WAIT)
@@ -148,12 +163,15 @@ def _given(run: Run, name: str) -> str | bool:
     """A setting as it holds, as it stands in the form."""
     if name == WAIT:
         return not _held(run).refuse_oversized
+    if name == weights.FIELD:
+        return str(run.trace.header.dtype)
     value = getattr(_held(run), name)
     return bool(value) if name == CACHING else str(value)
 
 
 def _fields(run: Run, problems: Mapping[str, str], text: Text) -> None:
-    fixed = FIXED if run.live is None else (*FIXED, WAIT)
+    dtypes = weights.on_offer(session.choices(), run)
+    fixed = FIXED if run.live is None else (*FIXED, WAIT, *([weights.FIELD] if dtypes else []))
     kinds = [
         {
             "title": text(title),
@@ -170,7 +188,12 @@ def _field(run: Run, name: str, problem: str | None, text: Text) -> dict[str, An
     value = session.choices().typed.get(name, given)
     return {
         "key": name,
-        "kind": "switch" if isinstance(given, bool) else "number",
+        "kind": "switch"
+        if isinstance(given, bool)
+        else "choice"
+        if name == weights.FIELD
+        else "number",
+        "options": [[each, weights.named(each, text)] for each in _options(run, name)],
         "label": text.named("setting_label", name),
         "name": _name(name, value, text),
         "hint": text.told((text.named("setting_hint", name), _room(run, name, text))),
@@ -178,6 +201,10 @@ def _field(run: Run, name: str, problem: str | None, text: Text) -> dict[str, An
         "changed": value != given,
         "problem": problem,
     }
+
+
+def _options(run: Run, name: str) -> tuple[str, ...]:
+    return weights.on_offer(session.choices(), run) if name == weights.FIELD else ()
 
 
 def _name(name: str, value: str | bool, text: Text) -> str:
@@ -223,6 +250,8 @@ def _restarts(run: Run, changed: list[str], problems: Mapping[str, str], text: T
         return problems.get("") or text("settings.wrong", names=", ".join(problems))
     if not changed:
         return text("settings.unchanged")
+    if _loads(_changed(run)):
+        return text("weights.loading")
     return text.count(
         "settings.restarts",
         _num_requests(run),
