@@ -6,7 +6,7 @@ MESSAGES: dict[str, str] = {
     "frag.lead": "同样的请求、真实的长度，把同样的内存用三遍。放不下的就排队，所以请看有多少请求同时活跃，以及它们占着的有多少是空的。",
     "frag.lengths": "用谁的长度",
     "frag.block_size": "分页内存的 block_size",
-    "frag.block_size_hint": "一块的 token 数。大，则每个请求的最后一块空得更多；小，则块表更长。vLLM 在 CUDA 上不指定时用 16。",
+    "frag.block_size_hint": "一块的 token 数。大，则每个请求的最后一块空得更多；小，则块表更长。不指定时，vLLM 在 CUDA 上用 16。",
     "frag.reserve": "一次预留多少",
     "frag.reserve_hint": "请求可能达到的最大 token 数。服务器若必须预留连续的一段，请求到达时也没有更好的数可用。",
     "frag.no_run": "演练场的运行还没有开始：模型尚未就绪。在那之前，请从表中选择长度。",

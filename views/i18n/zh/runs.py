@@ -5,7 +5,7 @@ MESSAGES: dict[str, str] = {
     "settings.title": "这次运行的设置",
     "setting_label.block_size": "每块的 token 数",
     "setting_name.block_size": "block_size",
-    "setting_hint.block_size": "块小，空槽位就少，但块表变长；只有满块才能共享。vLLM 在 CUDA 上不指定时用 16。",
+    "setting_hint.block_size": "块小，空槽位就少，但块表变长；只有满块才能共享。不指定时，vLLM 在 CUDA 上用 16。",
     "setting_label.num_blocks": "块池中的块数",
     "setting_name.num_blocks": "num_blocks",
     "setting_hint.num_blocks": "包括 null 块。块少时，请求会等待、驱逐缓存、抢占。vLLM 按显存容量取值。",
