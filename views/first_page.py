@@ -31,7 +31,9 @@ NAMES = (
     "inspect",
 )
 NAME_AT_THE_END = f"/(?:{'|'.join(NAMES)})?/?$"  # of an address; what is left leads to the server
-PAGE_NAME = "[A-Za-z][A-Za-z0-9_-]{0,39}"  # of a page of ours, or of one that somebody looks for
+# Of a page of ours, or of one that somebody looks for: `lessons`, `learn/9`. In Streamlit's own
+# addresses there is a part that begins with _, a dot, or one of these folders.
+PAGE_PATH = "(?!(?:app|component|media|static)/)[A-Za-z][A-Za-z0-9_-]{0,39}(?:/[A-Za-z0-9][A-Za-z0-9_-]{0,39}){0,4}"
 NO_PAGE = "no_page"  # of an address: a page that was asked for and is not there
 STATIC = Path(st.__file__).parent / "static"
 SCRIPTS = STATIC / "static" / "js"
@@ -71,7 +73,8 @@ class FromMemory:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.page = re.compile(rf"{place('').rstrip('/')}/(?P<name>{PAGE_NAME})(?P<slash>/?)")
+        self.base = place("").rstrip("/") + "/"
+        self.page = re.compile(rf"{re.escape(self.base)}(?P<page>{PAGE_PATH})/?")
         names = NAMED.findall(first_page())
         self.scripts = {place(f"static/js/{name}"): (SCRIPTS / name).read_bytes() for name in names}
 
@@ -84,11 +87,12 @@ class FromMemory:
         if script is not None:
             return Response(script, media_type="application/javascript", headers=FOR_EVER)
         asked = self.page.fullmatch(scope["path"])
-        if asked is None or asked["name"] in NAMES:
+        if asked is None or asked["page"] in NAMES:
             return None
         given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        query = urlencode([*given, (NO_PAGE, asked["name"])])
-        return RedirectResponse(f"{'../' if asked['slash'] else './'}?{query}", status_code=302)
+        query = urlencode([*given, (NO_PAGE, asked["page"])])
+        home = "../" * asked[0].removeprefix(self.base).count("/") or "./"
+        return RedirectResponse(f"{home}?{query}", status_code=302)
 
 
 def first_page() -> str:

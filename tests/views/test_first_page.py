@@ -91,7 +91,8 @@ def test_its_scripts_are_answered_as_streamlit_does_and_the_rest_by_streamlit():
         "/learn",
         "/learn/",
         "/favicon.png",
-        "/a/b",
+        "/learn/_stcore/health",
+        "/media/0a1b2c",
         "/static/js/",
         "/static/js/none.js",
         "/static/js/..",
@@ -107,6 +108,8 @@ def test_its_scripts_are_answered_as_streamlit_does_and_the_rest_by_streamlit():
         ("/lessons", "./?no_page=lessons"),
         ("/lessons/", "../?no_page=lessons"),
         ("/nosuchpage?lang=ja&x=", "./?lang=ja&x=&no_page=nosuchpage"),
+        ("/learn/9", "../?no_page=learn%2F9"),
+        ("/a/b/c/?lang=zh", "../../../?lang=zh&no_page=a%2Fb%2Fc"),
     ],
 )
 def test_where_no_page_is_home_is_told_its_name(path, sent_to):
@@ -129,5 +132,8 @@ def test_home_says_which_page_is_not_there(language, says):
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
     app.query_params.update({"lang": language, "no_page": "lessons"})
     assert [info.value.startswith(says) for info in app.run().info] == [True]
+    app.query_params["no_page"] = "learn/9"
+    if language == "en":
+        assert app.run().info[0].value.startswith("There is no page `/learn/9`. ")
     app.query_params["no_page"] = "[a](http://b)"
     assert not app.run().info

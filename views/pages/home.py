@@ -15,7 +15,7 @@ from views.pages.frame import framed
 from views.text import Text
 from views.theme import PAGE_STYLE
 
-NO_PAGE, PAGE_NAME = first_page.NO_PAGE, re.compile(first_page.PAGE_NAME)
+NO_PAGE, PAGE_PATH = first_page.NO_PAGE, re.compile(first_page.PAGE_PATH)
 
 
 def door_of_link() -> int | None:
@@ -37,7 +37,7 @@ def _page(doors: Sequence[Page], labs: Mapping[str, Page]) -> None:
     with st.container(key="home"):
         st.markdown(f"# {text('app.title')}")
         st.markdown(text("home.what"))
-        if PAGE_NAME.fullmatch(missing := st.query_params.get(NO_PAGE, "")):
+        if PAGE_PATH.fullmatch(missing := st.query_params.get(NO_PAGE, "")):
             st.info(text("home.no_page", name=missing))
         piece("moving", moving(session.recorded_example(), text))
         st.caption(text("home.picture_about"))
