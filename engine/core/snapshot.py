@@ -5,7 +5,7 @@ from typing import Any
 from engine.core.block_pool import BlockPool
 from engine.core.scheduler import Scheduler
 
-WHOLE_QUEUE_UP_TO = 512  # blocks; of a larger pool's queue the two ends are listed
+WHOLE_QUEUE_UP_TO = 512  # blocks; of a longer queue the two ends are listed
 QUEUE_ENDS = 64
 
 
@@ -55,9 +55,9 @@ def snapshot(scheduler: Scheduler) -> dict[str, Any]:
 
 
 def _queue_snapshot(pool: BlockPool) -> dict[str, Any]:
-    """All ids of a small pool's free queue; the ends of a large one's."""
+    """All ids of a short free queue; the ends of a long one."""
     queue = pool.free_queue
-    if pool.num_blocks <= WHOLE_QUEUE_UP_TO:
+    if len(queue) <= WHOLE_QUEUE_UP_TO:
         return {"len": len(queue), "ids": list(queue)}
     first = [id_ for id_, _ in zip(queue, range(QUEUE_ENDS), strict=False)]
     last = [id_ for id_, _ in zip(reversed(queue), range(QUEUE_ENDS), strict=False)]

@@ -206,8 +206,8 @@ class State:
         }
 
     def _queue_snapshot(self) -> dict[str, Any]:
-        """All ids of a small pool's free queue; the ends of a large one's, which may overlap."""
-        if self.num_blocks <= 512:
+        """All ids of a short free queue; the ends of a long one."""
+        if self.num_free_blocks <= 512:
             return {"len": self.num_free_blocks, "ids": list(self.free_queue())}
         head = list(itertools.islice(self.free_queue(), 64))
         return {"len": self.num_free_blocks, "head": head, "tail": self._queue_tail(64)}

@@ -3,8 +3,8 @@
     python -m tests.against_vllm VLLM_PYTHON [--runs 200] [--first SEED] [--keep DIR] [--digests FILE]
 
 VLLM_PYTHON is an interpreter that has vLLM 0.17.1 (its CPU build will do) and xxhash. Exits with 1 at a
-difference, whose workload and record stay in DIR. `--digests FILE` keeps what vLLM did, for
-tests/core/test_random_runs.py.
+difference, whose workload and record stay in DIR. `--digests FILE` adds what vLLM did to FILE,
+for tests/core/test_random_runs.py.
 """
 
 import argparse
@@ -71,6 +71,13 @@ def compare(seed: int, workload: dict[str, Any], record: Path) -> Compared:
     return Compared(seed, len(theirs) - 1, digest_of(theirs), problem)
 
 
+def _keep(digests: dict[str, str], file: Path) -> None:
+    """Beside those that the file has already."""
+    known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    in_order = dict(sorted((known | digests).items(), key=lambda item: int(item[0])))
+    file.write_text(json.dumps(in_order, indent=0) + "\n", encoding="utf-8")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.against_vllm", description=__doc__)
     parser.add_argument("vllm_python")
@@ -91,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         digests[str(result.seed)] = result.digest
     print(f"{num_equal} of {options.runs} random runs are equal, {num_steps} steps field by field")
     if options.digests is not None:
-        options.digests.write_text(json.dumps(digests, indent=0) + "\n", encoding="utf-8")
+        _keep(digests, options.digests)
     return 0 if num_equal == options.runs else 1
 
 
