@@ -76,6 +76,10 @@ class Text:
         """Words of ours one behind the other, with this language's comma; empty ones are left out."""
         return self("list.comma").join(filter(None, words))
 
+    def in_quotes(self, words: str) -> str:
+        """Words that are not ours, as a part of a sentence of ours."""
+        return self("list.quotes", words=words)
+
     def told(self, sentences: Iterable[str]) -> str:
         """Whole sentences one behind the other: with a space between them where a language has one."""
         return self("list.space").join(filter(None, sentences))

@@ -34,7 +34,11 @@ SALTS = sorted({each.get("cache_salt") or "" for each in FORMS["requests"]} - {"
     ],
 )
 def test_what_differs_is_seen_or_spelled(one, other, shown):
-    assert side_by_side(one, other) == shown
+    assert side_by_side(one, other, TEXT) == shown
+
+
+def test_quotes_are_those_of_the_language():
+    assert side_by_side("a", "b", Text("ja")) == ("「a」", "「b」")
 
 
 def test_only_the_form_differs():
@@ -56,7 +60,7 @@ def salted_run():
 def test_every_two_salts_of_the_case_are_shown_as_two():
     assert len(SALTS) == 3
     for one, other in combinations(SALTS, 2):
-        ours, theirs = side_by_side(one, other)
+        ours, theirs = side_by_side(one, other, TEXT)
         assert not looks_alike(ours, theirs)
 
 

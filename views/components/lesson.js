@@ -63,6 +63,14 @@ function heading(root, data) {
   attr(root.querySelector(".head"), "data-lesson", "true");
 }
 
+const MOST_ON_ONE_LINE = 24; // letters of code
+
+/** A number keeps its counter beside it where no spaces part the words, and short code stays in one line. */
+function span(kind, text) {
+  if (kind === "code") return el("code", text.length <= MOST_ON_ONE_LINE ? "short" : "", text);
+  return el({ strong: "strong", emphasis: "em" }[kind] ?? "span", "", text.replace(/(\d) (?=[\u3040-\u30ff\u4e00-\u9fff])/g, "$1\u00a0"));
+}
+
 function paragraphs(parent, list) {
   const key = JSON.stringify(list);
   if (parent.dataset.drawn === key) return;
@@ -70,7 +78,7 @@ function paragraphs(parent, list) {
   const nodes = []; let items = null;
   for (const { kind, spans } of list) {
     const node = el(kind === "item" ? "li" : kind === "heading" ? "h3" : "p");
-    node.append(...spans.map(([kind_, text]) => el({ code: "code", strong: "strong", emphasis: "em" }[kind_] ?? "span", "", text)));
+    node.append(...spans.map(([kind_, text]) => span(kind_, text)));
     if (kind !== "item") { items = null; nodes.push(node); continue; }
     if (!items) { items = el("ul"); nodes.push(items); }
     items.append(node);

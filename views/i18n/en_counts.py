@@ -15,6 +15,7 @@ MESSAGES: dict[str, str] = {
     "list.comma": ", ",
     "list.stop": ".",
     "list.space": " ",
+    "list.quotes": "“{words}”",
     "pool.summary.one": "{used:,} of {usable:,} usable blocks in use, {free:,} free, {n:,} hash remembered",
     "pool.summary.other": "{used:,} of {usable:,} usable blocks in use, {free:,} free, {n:,} hashes remembered",
 }

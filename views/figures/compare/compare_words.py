@@ -167,9 +167,9 @@ def _why(side: Told, id_: str, step: int, text: Text) -> str:
     def token(parting: Parting, is_own: bool) -> str:
         place = parting.num_shared_tokens
         if is_own:
-            return token_word(subject, place, parting.token_id)
+            return token_word(subject, place, parting.token_id, text)
         theirs = subject_of(state.requests[parting.request_id], place + 1)
-        return token_word(theirs, place, parting.other_token_id)
+        return token_word(theirs, place, parting.other_token_id, text)
 
     teller = Teller(id_, token, text, step)
     return text.told(words(reason, teller).sentence for reason in miss.reasons)

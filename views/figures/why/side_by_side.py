@@ -10,22 +10,22 @@ import unicodedata
 from itertools import takewhile
 
 from views.figures.cache.tokens import pieces
-from views.text import quoted
+from views.text import Text, quoted
 
 MAX_SPELLED = 6  # code points
 LEAD = 12  # characters that stay in front of the difference in a long text
 LONG = 32
 
 
-def side_by_side(one: str, other: str) -> tuple[str, str]:
+def side_by_side(one: str, other: str, text: Text) -> tuple[str, str]:
     """Both as drawn, in quotes; with the code points of what differs, unless that can be seen: signs
     of ASCII, or a text beside none."""
     at, parts = _parts(one, other)
     is_ascii = all("!" <= char <= "~" for part in parts for char in part)
     is_plain = is_ascii or not one or not other
     return (
-        _shown(one, at, "" if is_plain else parts[0]),
-        _shown(other, at, "" if is_plain else parts[1]),
+        _shown(one, at, "" if is_plain else parts[0], text),
+        _shown(other, at, "" if is_plain else parts[1], text),
     )
 
 
@@ -49,10 +49,10 @@ def spelled(text: str) -> str:
     return " ".join([*points, *("…" for _ in text[MAX_SPELLED : MAX_SPELLED + 1])])
 
 
-def _shown(text: str, at: int, part: str) -> str:
-    first = at - LEAD if len(text) > LONG and at > LEAD else 0
-    label = quoted(("…" if first else "") + drawn(text[first:]))
-    return f"“{label}” ({spelled(part)})" if part else f"“{label}”"
+def _shown(given: str, at: int, part: str, text: Text) -> str:
+    first = at - LEAD if len(given) > LONG and at > LEAD else 0
+    label = text.in_quotes(quoted(("…" if first else "") + drawn(given[first:])))
+    return f"{label} ({spelled(part)})" if part else label
 
 
 def _parts(one: str, other: str) -> tuple[int, tuple[str, str]]:

@@ -97,10 +97,10 @@ def case(state: State, miss: Miss, subject: Subject, text: Text) -> dict[str, An
     def token(parting: Parting, is_own: bool) -> str:
         at = parting.num_shared_tokens
         if is_own:
-            return token_word(subject, at, parting.token_id)
+            return token_word(subject, at, parting.token_id, text)
         other = state.requests.get(parting.request_id)
         theirs = subject if other is None else subject_of(other, at + 1)
-        return token_word(theirs, at, parting.other_token_id)
+        return token_word(theirs, at, parting.other_token_id, text)
 
     step = None if miss.is_forecast else _lookup_step(state, miss.request_id or "")
     teller = Teller(subject.name, token, text, step)

@@ -39,12 +39,12 @@ def subject_of(request: RequestState, num_tokens: int) -> Subject:
     return Subject(request.request_id, ids, token_bytes[:num_tokens], request.request_id)
 
 
-def token_word(subject: Subject, at: int, token_id: int | None) -> str:
+def token_word(subject: Subject, at: int, token_id: int | None, text: Text) -> str:
     """One token as it stands in a sentence; its id where the subject has another by now."""
     if token_id is None or list(subject.token_ids[at : at + 1]) != [token_id]:
-        return f"“{token_id}”"
+        return text.in_quotes(str(token_id))
     (piece,) = request_pieces([token_id], subject.token_bytes[at : at + 1])
-    return f"“{piece.label}”"
+    return text.in_quotes(piece.label)
 
 
 # Blocks -----------------------------------------------------------------------------------------

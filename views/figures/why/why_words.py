@@ -112,7 +112,7 @@ def _other_keys(reason: reasons.OtherKeys, teller: Teller) -> Words:
     else:
         key, advice = "why.OtherKeys.salt", text("why.OtherKeys.salt_do")
         ours, theirs = reason.cache_salt, reason.other_cache_salt
-    shown = side_by_side(ours or "", theirs or "")
+    shown = side_by_side(ours or "", theirs or "", text)
     sentence = text.count(
         key,
         reason.num_shared_tokens,

@@ -11,4 +11,5 @@ MESSAGES: dict[str, str] = {
     "list.comma": "、",
     "list.stop": "。",
     "list.space": "",
+    "list.quotes": "「{words}」",
 }
