@@ -69,11 +69,6 @@ class LoadedModel:
     def tokenizer_id(self) -> str:
         return self.tokenizer.tokenizer_id
 
-    @property
-    def layer_kinds(self) -> tuple[str, ...]:
-        """ "full" or "sliding", by layer."""
-        return tuple("full" if window is None else "sliding" for window in self.windows)
-
 
 def load_model(
     model: str | None = None,

@@ -61,7 +61,6 @@ def test_a_hybrid_model_tells_its_windows_by_layer():
     config = {"use_sliding_window": True, "sliding_window": 6, "max_window_layers": 1}
     loaded = build_loaded(build_stock("Qwen2", **config))
     assert loaded.windows == (None, 6)
-    assert loaded.layer_kinds == ("full", "sliding")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,23 @@ from engine.runner.input_batch import build_input_batch
 from engine.trace.header import TraceHeader
 from engine.trace.trace import Trace
 from engine.workload import ScriptedRun, ScriptedRunner
+from views.figures.batch.attention import seen_block
 
 CPU = torch.device("cpu")
+READ = ("read", "now", "never")  # of the states of a slot: what attention reads, computed or not
+
+
+def read_slots(state, query):
+    """The slots that are drawn as read by the row, position by position."""
+    size = state.group_block_sizes[query.group_id]
+    slots = []
+    for index in range(len(state.requests[query.request_id].block_tables[query.group_id])):
+        seen = seen_block(state, query, index)
+        slot = seen.block_id * size
+        for name, count in seen.runs:
+            slots += range(slot, slot + count) if name in READ else ()
+            slot += count
+    return slots
 
 
 class Packing(ScriptedRunner):

@@ -4,9 +4,9 @@ import pytest
 
 from engine.runner.attention.plan import span_of
 from engine.workload import read_workload
-from tests.views.batches import packed_run
+from tests.views.batches import packed_run, read_slots
 from tests.views.runs import NAMES, WORKLOADS, golden_trace
-from views.figures.batch.attention import Query, first_position, read_slots
+from views.figures.batch.attention import Query, first_position
 from views.figures.batch.batch import batch
 from views.figures.batch.batch_rows import shares_of
 from views.figures.selection import Selection

@@ -6,9 +6,9 @@ import pytest
 
 from engine.runner.attention.tiling import AttentionSizes
 from engine.workload import read_workload
-from tests.views.batches import packed_run
+from tests.views.batches import packed_run, read_slots
 from tests.views.runs import NAMES, WORKLOADS, golden_trace
-from views.figures.batch.attention import Query, read_slots
+from views.figures.batch.attention import Query
 from views.figures.batch.batch_rows import shares_of
 from views.figures.kernel.kernel import Look, kernel, walk_of
 from views.figures.kernel.kernel_numbers import LOG2_E, numbers_of

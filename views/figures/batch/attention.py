@@ -48,14 +48,6 @@ def first_position(group: Mapping[str, Any], position: int) -> int:
     return 0
 
 
-def read_slots(state: State, query: Query) -> list[int]:
-    """Every slot that the row reads, position by position."""
-    size = state.group_block_sizes[query.group_id]
-    table = state.requests[query.request_id].block_tables[query.group_id]
-    first = first_position(state.groups[query.group_id], query.position)
-    return [table[p // size] * size + p % size for p in range(first, query.position + 1)]
-
-
 def seen_block(state: State, query: Query, logical_index: int) -> Seen:
     """One entry of the block table, slot by slot, as the row sees it."""
     block_id = state.requests[query.request_id].block_tables[query.group_id][logical_index]
