@@ -9,7 +9,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
+from engine.checks import MAX_DIGITS
 from engine.config import EngineConfig, SamplingParams
+from engine.core.sizing import num_blocks_from_bytes
 from engine.errors import ConfigError, PagewalkError, SourceError
 from engine.trace.codec import write_trace
 from engine.trace.state import RequestState, State
@@ -39,7 +43,13 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--temperature", type=float, default=0.0, help="0: greedy")
     run.add_argument("--seed", type=int, default=0)
     run.add_argument("--block-size", type=int, default=DEFAULTS.block_size)
-    run.add_argument("--num-blocks", type=int, default=DEFAULTS.num_blocks)
+    pool = run.add_mutually_exclusive_group()
+    pool.add_argument("--num-blocks", type=int, default=DEFAULTS.num_blocks)
+    pool.add_argument(
+        "--kv-cache-memory-bytes",
+        metavar="BYTES",
+        help="as many blocks as so much memory buys; auto: what the device has free",
+    )
     run.add_argument("--max-num-batched-tokens", type=int, default=DEFAULTS.max_num_batched_tokens)
     run.add_argument("--max-num-seqs", type=int, default=DEFAULTS.max_num_seqs)
     run.add_argument("--no-prefix-caching", action="store_true")
@@ -70,13 +80,14 @@ def run_prompts(options: argparse.Namespace) -> dict[str, Any]:
     )
     config = _settings(options)
     _check_prompts(options.prompt)
+    kv_bytes = _kv_cache_memory_bytes(options.kv_cache_memory_bytes)
     from engine.sources.live import LiveSource, load_model  # torch, only once it is needed
 
     model = load_model(options.model, dtype=options.dtype, device=options.device)
-    if config.max_model_len > model.max_model_len:
-        config = EngineConfig.from_mapping(
-            {**config.to_mapping(), "max_model_len": model.max_model_len}
-        )
+    longest = min(config.max_model_len, model.max_model_len)
+    config = msgspec.structs.replace(config, max_model_len=longest)
+    if kv_bytes is not None:
+        config = msgspec.structs.replace(config, num_blocks=_blocks_for(kv_bytes, model, config))
     source = LiveSource(model, config)
     mode = "raw" if options.raw or not model.has_chat_template else "chat"
     for prompt in options.prompt:
@@ -95,7 +106,30 @@ def run_prompts(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "requests": [_summary(request) for request in state.requests.values()],
         "steps": source.engine.step_index,
+        "num_blocks": config.num_blocks,
     }
+
+
+def _kv_cache_memory_bytes(given: str | None) -> int | None:
+    """None without the option, 0 for auto."""
+    if given is None or given == "auto":
+        return None if given is None else 0
+    if not (given.isascii() and given.isdecimal() and len(given) <= MAX_DIGITS and int(given)):
+        raise ConfigError(
+            f"--kv-cache-memory-bytes {given[:MAX_DIGITS]} is no number of bytes: give one such as "
+            "268435456, or auto"
+        )
+    return int(given)
+
+
+def _blocks_for(kv_bytes: int, model: Any, config: EngineConfig) -> int:
+    """num_blocks that so many bytes buy, or what is free where they are 0."""
+    from engine.runner.memory import available_kv_bytes
+    from engine.sources.live import MAX_POOL_BYTES, plan_for
+
+    available = min(available_kv_bytes(model.device), MAX_POOL_BYTES)
+    plan = plan_for(model, config.block_size)
+    return num_blocks_from_bytes(plan, kv_bytes or available, config)
 
 
 def _check_prompts(prompts: Sequence[str]) -> None:

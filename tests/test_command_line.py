@@ -56,6 +56,9 @@ def test_two_prompts_share_the_system_prompt_and_leave_a_trace(tmp_path, capsys)
         (["--prompt", "x" * 60_000], "60,000 characters"),
         (["--prompt", "word " * 3000], "max_model_len=2048"),
         (["--prompt", "hi", "--num-blocks", "3"], "the pool has 2"),
+        (["--prompt", "hi", "--kv-cache-memory-bytes", "1 GB"], "1 GB is no number of bytes"),
+        (["--prompt", "hi", "--kv-cache-memory-bytes", "0"], "268435456, or auto"),
+        (["--prompt", "hi", "--kv-cache-memory-bytes", "9000000"], "max_model_len=2048 needs 128"),
     ],
 )
 def test_a_mistake_gets_one_sentence_and_exit_code_1(arguments, said, capsys):
@@ -64,3 +67,17 @@ def test_a_mistake_gets_one_sentence_and_exit_code_1(arguments, said, capsys):
     assert said in captured.err
     assert len(captured.err.strip().splitlines()) == 1
     assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize(
+    ("given", "num_blocks"),
+    [
+        ("100000000", 271),  # 30 layers, K and V, 16 tokens, 3 heads of 64 in bfloat16: 368,640
+        ("auto", None),
+    ],
+)
+def test_a_pool_is_as_large_as_its_memory(given, num_blocks, capsys):
+    options = ["--max-tokens", "1", "--dtype", "bfloat16", "--kv-cache-memory-bytes", given]
+    assert main(["run", *prompts("Hi"), *options, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])["num_blocks"]
+    assert found == num_blocks if num_blocks else found > 271
