@@ -103,7 +103,8 @@ class Loader:
 
     def of(self, dtype: object) -> "Loader":
         """That of the weights in this dtype; this one where no other has them."""
-        return self.other if self.other is not None and dtype == self.dtypes[1] else self
+        is_other = self.is_ready and dtype in self.dtypes[1:]
+        return self.other if is_other and self.other is not None else self
 
     @property
     def is_ready(self) -> bool:

@@ -4,8 +4,11 @@ import threading
 import time
 
 import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
 
 from engine.errors import ConfigError
+from tests.source_tree import ROOT
 from tests.views import fake_live
 from tests.views.branches import branch, go_to_end_of, names, run_steps, said, two_prompts
 from tests.views.page import load, notice, open_own, payload, prompt, send, set_number, setting
@@ -55,7 +58,6 @@ def arrive(app, server):
     """Let the other form come, or fail to."""
     server.may_come.set()
     until = time.monotonic() + 10
-    desk(app).model_is_seen = False
     while not desk(app).model_is_seen:
         assert time.monotonic() < until
         app.run()
@@ -194,51 +196,59 @@ def test_a_word_that_is_not_on_offer_changes_nothing(server, app, sent):
     assert desk(app).share.loader.other.stage == ""
 
 
-def test_a_saved_run_goes_on_with_the_weights_that_it_was_made_with(server, app):
-    server.may_come.set()
-    open_own(app)
-    choose(app, "4bit")
-    arrive(app, server)
-    app.button(key="apply").click().run()
-    send(app, "added", prompt("One two three", max_tokens="9"))
-    run_steps(app, 4)
-    link = desk(app).run.link
-    desk(app).run, desk(app).shelf.kept = None, []
-    server.may_come.clear()
-    desk(app).share.loader.other = Loader(
-        lambda progress: server.load_beside(None, None, dtype="4bit", progress=progress),
-        lock=desk(app).share.loader.lock,
-    )
-    send(app, "revisited", {"names": link})
-    assert desk(app).run.live is None
-    app.run()
-    assert readiness(app)[0] == "loading"
-    arrive(app, server)
-    assert desk(app).run.live.model == "fake:4bit"
-    while desk(app).pursuit is not None:
-        send(app, "pursued", True)
-    run_steps(app, 6)
-    assert desk(app).run.trace.num_steps == 7
-    assert desk(app).run.refusal is None
-
-
-def test_a_saved_run_whose_weights_cannot_be_loaded_is_looked_at_and_says_why(server, app):
+@pytest.fixture
+def saved(server, app):
+    """The id of a run of five steps with 4-bit weights, on a server that was started anew."""
     server.may_come.set()
     arrive(choose(open_own(app), "4bit"), server)
     app.button(key="apply").click().run()
     send(app, "added", prompt("One two three", max_tokens="9"))
     run_steps(app, 4)
-    link = desk(app).run.link
+    server.may_come.clear()
+    st.cache_resource.clear()
+    return desk(app).run.link["run"]
 
-    def fail(progress):
-        raise ConfigError(SENTENCE)
 
-    desk(app).run, desk(app).shelf.kept = None, []
-    desk(app).share.loader.other = Loader(fail, lock=desk(app).share.loader.lock)
-    arrive(send(app, "revisited", {"names": link}), server)
+def opened(run_id):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    app.query_params["example"], app.query_params["run"] = "own", run_id
+    return app.run()
+
+
+def look_until(app, is_so):
+    until = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < until
+        app.run()
+
+
+def test_a_saved_run_goes_on_with_the_weights_that_it_was_made_with(server, saved):
+    app = opened(saved)
+    look_until(app, lambda: readiness(app)[1] == "Other weights: reading the 4-bit weights")
     assert desk(app).run.trace.num_steps == 5
     assert desk(app).run.live is None
+    arrive(app, server)
+    assert desk(app).run.live.model == "fake:4bit"
+    while desk(app).pursuit is not None:
+        send(app, "pursued", True)
+    run_steps(app, 6)
+    assert (desk(app).run.trace.num_steps, desk(app).run.refusal) == (7, None)
+    assert server.num_loaded == 2
+
+
+def test_a_saved_run_whose_weights_cannot_be_loaded_is_looked_at_and_says_why(server, saved):
+    server.error = ConfigError(SENTENCE)
+    app = arrive(opened(saved), server)
+    look_until(app, lambda: desk(app).run.refusal is not None)
+    assert (desk(app).run.trace.num_steps, desk(app).run.live) == (5, None)
     assert SENTENCE in desk(app).run.refusal
+
+
+def test_a_saved_run_is_looked_at_where_its_weights_are_not_on_offer(server, saved, monkeypatch):
+    monkeypatch.setattr(fake_live, "dtypes_on_offer", lambda model, path: ())
+    app = load(opened(saved))
+    look_until(app, lambda: desk(app).run.refusal is not None)
+    assert "dtype='4bit', and this server has 'bfloat16'" in desk(app).run.refusal
 
 
 def test_both_forms_compute_in_the_same_turns_and_are_each_loaded_once():

@@ -23,7 +23,7 @@ def model_status() -> None:
     loader = weights.awaited(chosen)
     chosen.num_looks += 1
     if chosen.num_looks > LOOKS_BEFORE_LOADING:
-        session.loader().start()  # only now: torch's import would keep the first picture waiting
+        loader.start()  # only now: torch's import would keep the first picture waiting
     piece("readiness", _payload(chosen.num_looks), on_looked_change=_looked)
     if session.page_speaks_another():
         st.rerun()
