@@ -12,7 +12,7 @@ from engine.workload import Workload
 from lessons.errors import LessonError
 from lessons.library import LoadedLesson
 from lessons.scenario import run_script, script_of, whole_scenario
-from lessons.schema import Request
+from lessons.schema import Lesson, Request
 
 SETTINGS = ("block_size", "num_blocks", "max_num_batched_tokens", "max_num_seqs")
 MAX_TOKENS, MAX_BLOCKS = 2_000, 10_000  # of all prompts and outputs; nobody reads more than that
@@ -44,8 +44,14 @@ def changeable(loaded: LoadedLesson, scenario: str) -> tuple[dict[str, int], tup
     return {name: getattr(config, name) for name in SETTINGS}, requests
 
 
-def run_changed(loaded: LoadedLesson, scenario: str, change: Change) -> Trace:
-    """The run of the changed scenario. ConfigError or LessonError says what cannot be."""
+def later_of(lesson: Lesson, scenario: str) -> tuple[str, ...]:
+    """The scenarios that show what later versions make of this one."""
+    return tuple(badge.later[scenario] for badge in lesson.badges if scenario in badge.later)
+
+
+def run_changed(loaded: LoadedLesson, scenario: str, change: Change) -> dict[str, Trace]:
+    """The run of the changed scenario, and what later versions make of the same change, by scenario.
+    ConfigError or LessonError says what cannot be."""
     whole = whole_scenario(loaded.lesson, scenario)
     config: dict[str, Any] = {**whole.config, **change.settings}
     if config.get("num_blocks", 0) > MAX_BLOCKS:
@@ -60,9 +66,10 @@ def run_changed(loaded: LoadedLesson, scenario: str, change: Change) -> Trace:
     own = msgspec.structs.replace(whole, config=config, requests=requests)
     others = [each for each in loaded.lesson.scenarios if each.name != scenario]
     lesson = msgspec.structs.replace(loaded.lesson, scenarios=(own, *others))
-    script = script_of(lesson, scenario, loaded.folder)
-    _check_size(script.workload)
-    return run_script(script)
+    names = (scenario, *later_of(lesson, scenario))
+    scripts = {name: script_of(lesson, name, loaded.folder) for name in names}
+    _check_size(scripts[scenario].workload)
+    return {name: run_script(script) for name, script in scripts.items()}
 
 
 def _changed(request: Request, change: Change) -> Request:

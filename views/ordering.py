@@ -51,7 +51,7 @@ def run_ordered(chosen: Choices) -> None:
         if share.loader.failure is not None:
             raise ConfigError(text("model.failed", reason=text.said(share.loader.failure)))
         whole = whole_scenario(study.loaded.lesson, study.scenario)
-        study.put_own(run_on_model(whole, change, share, text))
+        study.put_own({study.scenario: run_on_model(whole, change, share, text)})
     except PagewalkError as error:
         study.change_complaint = text.error(error)
     chosen.cursor = study.place(study.here.at)

@@ -55,10 +55,10 @@ def _again(study: Study, scenario: str, form: dict[str, Any], text: Text) -> str
     if needs_model(whole_scenario(study.loaded.lesson, scenario)):
         return text("learn.own_left")
     try:
-        trace = run_changed(study.loaded, scenario, read_change(form, text))
+        runs = run_changed(study.loaded, scenario, read_change(form, text))
     except PagewalkError as error:
         return text("learn.own_failed", reason=text.error(error))
-    study.put_own(trace, scenario, form)
+    study.put_own(runs, form)
     return text("learn.own_again")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from engine.errors import ConfigError, PagewalkError
 from engine.trace.state import Cursor
 from engine.trace.trace import Trace
-from lessons.changed import Change, run_changed
+from lessons.changed import Change, later_of, run_changed
 from lessons.errors import FactError
 from lessons.grading import Grade, choices_of, grade
 from lessons.library import LoadedLesson
@@ -225,21 +225,21 @@ class Study:
             if self.is_about_a_model:
                 self.ordered = change
                 return
-            self.put_own(run_changed(self.loaded, self.scenario, change))
+            self.put_own(run_changed(self.loaded, self._told, change))
         except PagewalkError as error:
             self.change_complaint = text.error(error)
 
-    def put_own(self, trace: Trace, scenario: str = "", form: Any = None) -> None:
-        """Read on in this run of the scenario: of the one on the stage, if none is named."""
-        scenario = scenario or self.scenario
-        self.own[scenario] = trace
-        self.changes[scenario] = self.typed_change if form is None else form
+    def put_own(self, runs: Mapping[str, Trace], form: Any = None) -> None:
+        """Read on in these runs: that of the changed scenario comes first."""
+        self.own |= runs
+        self.changes[next(iter(runs))] = self.typed_change if form is None else form
         self._grade_anew()
 
     def forget_own(self) -> None:
         """Back to the recorded run."""
-        self.own.pop(self.scenario, None)
-        self.changes.pop(self.scenario, None)
+        for name in (self._told, *later_of(self.loaded.lesson, self._told)):
+            self.own.pop(name, None)
+        self.changes.pop(self._told, None)
         self.typed_change, self.change_complaint = {}, ""
         self._grade_anew()
 

@@ -64,6 +64,22 @@ def test_over_a_text_whose_words_are_all_computed_stands_nothing():
     assert changed["written"] == ""
 
 
+def test_what_later_versions_do_is_told_of_the_own_run_and_shown_with_it():
+    sent = {"settings": {"block_size": 8}, "prompts": {"A": "ABCDEFGHIJKLMNOPQRS"}}
+    chosen = reading("13", sent)
+    ACTIONS["skipped"](chosen, None, "")
+    ACTIONS["turned"](chosen, None, 1)
+    (badge,) = drawn(chosen)["badges"]
+    assert "reads 3, 4, 5, 6, 7, 8, 2, 1 instead of 4, 5, 6, 7, 8, 3, 2, 1." in said(badge["text"])
+    ACTIONS["later"](chosen, None, "partial_tails")
+    assert chosen.study.scenario == "five_later"
+    later = chosen.study.traces["five_later"]
+    assert list(later.at(later.last).requests["A"].added.prompt_token_ids[-1:]) == [ord("S")]
+    ACTIONS["recorded"](chosen, None, None)
+    assert chosen.study.own == {}
+    assert chosen.study.changes == {}
+
+
 def test_a_text_that_holds_however_it_is_changed_says_so_and_is_not_excused():
     loaded = load_lesson("7")
     words = loaded.words("en")

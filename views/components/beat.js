@@ -25,7 +25,7 @@ function score(node, found, words) {
   const line = part(node, "line");
   if (!line.firstChild) line.append(el("strong", "rate"), el("span", "quiet"), el("span", "quiet known"));
   const [rate, tokens, known] = line.children;
-  say(rate, found.shown); attr(rate, "aria-label", `${words.hits}: ${found.shown}`); say(tokens, found.tokens); say(known, found.best_shown);
+  say(rate, found.shown); attr(rate, "aria-label", titled(words.hits, found.shown)); say(tokens, found.tokens); say(known, found.best_shown);
   const bar = part(node, "bar"); attr(bar, "aria-hidden", "true");
   if (!bar.firstChild) bar.append(el("i", "now"), el("i", "aim"), el("i", "top"), el("span", "aim_word"));
   const [now, aim, top_, word] = bar.children, most = Math.max(found.best, found.target, found.rate) * 1.15;
@@ -81,7 +81,7 @@ function chip() { const b = el("button", "part"); b.type = "button"; b.append(el
 function showPart(b, one, at, { data, send, each, place }) {
   const [hit, rest] = b.children, of = each.parts.length;
   attr(b, "title", one.word); say(hit, one.text.slice(0, one.num_hit)); say(rest, one.text.slice(one.num_hit)); attr(b, "data-own", one.is_own); attr(b, "data-written", one.is_written); attr(b, "data-part", one.part);
-  attr(b, "aria-label", `${fill(data.words.part, { word: one.word, place: at + 1, of, id: each.id })}${one.is_written ? `, ${data.words.written}` : ""}: ${one.text}`);
+  attr(b, "aria-label", titled(`${fill(data.words.part, { word: one.word, place: at + 1, of, id: each.id })}${one.is_written ? `, ${data.words.written}` : ""}`, one.text));
   const go = (to, keeps) => {
     const prompts = arranged(data); prompts[place][1] = moved(prompts[place][1], at, (to + of) % of);
     send(prompts, keeps ? { id: each.id, at: `[data-part="${one.part}"]` } : null);

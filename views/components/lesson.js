@@ -120,7 +120,7 @@ function card(node, data, send) {
   order.hidden = isNumber || isChoice || !question.picks.length;
   say(part(order, "quiet", "span"), question.kind === "order" ? words.your_order : words.answer);
   sync(part(order, "picks", "span"), question.picks, () => { const b = el("button", "block"); b.type = "button"; attr(b, "data-state", "used"); return b; }, (b, id) => {
-    say(b, String(id)); attr(b, "data-block", id); attr(b, "title", words.take_back); attr(b, "aria-label", `${id}: ${words.take_back}`); b.onclick = () => send("picked", id);
+    say(b, String(id)); attr(b, "data-block", id); attr(b, "title", words.take_back); attr(b, "aria-label", titled(id, words.take_back)); b.onclick = () => send("picked", id);
   });
   const complaint = part(node, "complaint"); say(complaint, question.complaint); attr(complaint, "role", "alert"); complaint.hidden = !question.complaint;
   const row = part(node, "row");

@@ -47,7 +47,7 @@ function canvas(root, holder, data) {
     const { state, ref, hash } = cellOf(view, i);
     return fill(data.words.hover, { block: i, state: Object.fromEntries(data.legend)[state], ref }) + (hash ? data.words[hash === 1 ? "unwritten" : "hashed"] : "");
   };
-  attr(view.canvas, "aria-label", `${data.title}: ${data.summary}. ${data.words.keys}`);
+  attr(view.canvas, "aria-label", `${titled(data.title, data.summary)}. ${data.words.keys}`);
   for (const name of ["zoom_in", "zoom_out", "zoom_reset"]) { const b = view.buttons[name]; attr(b, "aria-label", data.words[name]); attr(b, "title", data.words[name]); }
   say(view.buttons.zoom_reset, data.words.zoom_reset);
   const own = JSON.stringify(data.lit?.own ?? {}), lit = data.lit?.blocks ?? [];

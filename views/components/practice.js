@@ -18,7 +18,7 @@ function present({ data, parentElement, setTriggerValue }) {
   rove(verbs, ".verb:not(:disabled)");
   say(part(root, "hint", "p"), data.verbs.find(([verb]) => verb === data.verb)?.[2] ?? "");
   const done = part(root, "done"); attr(done, "aria-label", words.done_so_far);
-  say(part(done, "quiet", "span"), data.done.length ? words.done_so_far : `${words.done_so_far}: ${words.undone}`);
+  say(part(done, "quiet", "span"), data.done.length ? words.done_so_far : titled(words.done_so_far, words.undone));
   sync(part(done, "deeds", "span"), data.done, () => { const s = el("span", "deed"); s.append(el("span", "quiet"), el("span", "block")); return s; }, (node, [verb, target], i) => {
     say(node.firstChild, i && data.done[i - 1][0] === verb ? "" : verb); say(node.lastChild, String(target)); attr(node.lastChild, "data-state", "used"); attr(node.lastChild, "data-block", typeof target === "number" ? target : null);
   });

@@ -7,10 +7,10 @@ function present({ data, parentElement, setTriggerValue }) {
   sync(bar, [...data.runs, ...earlier], make, (node, run) => {
     const [turn, close] = node.children, isShown = run.id === data.shown, isEarlier = run.visitor !== undefined;
     const about = run.about || run.gist || "", number = isEarlier ? called(data, earlier, run) : run.name, there = { example: run.link.example };
-    const name = isEarlier ? fill(data.earlier, { name: number, about }) : about ? `${run.name}: ${about}` : run.name;
+    const name = isEarlier ? fill(data.earlier, { name: number, about }) : about ? titled(run.name, about) : run.name;
     attr(node, "data-shown", isShown ? "true" : null); attr(node, "data-earlier", isEarlier); attr(turn, "aria-pressed", isEarlier ? null : String(isShown));
     say(turn.children[0], number); say(turn.children[1], about); say(turn.children[2], isEarlier ? data.open : "");
-    attr(turn, "title", name); attr(turn, "aria-label", isEarlier ? `${data.open}: ${name}` : null);
+    attr(turn, "title", name); attr(turn, "aria-label", isEarlier ? titled(data.open, name) : null);
     turn.onclick = (e) => { released(e); if (isEarlier) setTriggerValue("revisited", { names: run.link, number: run.number }); else if (!isShown) setTriggerValue("switched", run.id); };
     const word = isEarlier ? fill(data.forget, { name: number }) : run.close;
     close.hidden = !isEarlier && !run.can_close; attr(close, "aria-label", word); attr(close, "title", word);

@@ -136,7 +136,7 @@ const numbers = (box, all) => sync(box, all, () => { const n = el("div", "number
 function bar(box, data) {
   head(box, data.title, data.beside);
   const track = part(box, "track"), strip = part(track, "strip"), percent = (share) => `${(100 * share).toFixed(3)}%`;
-  sync(strip, data.parts, () => el("span", "piece"), (node, item) => { attr(node, "data-key", item.key); attr(node, "title", `${item.label}: ${item.bytes}`); node.style.width = percent(item.share); });
+  sync(strip, data.parts, () => el("span", "piece"), (node, item) => { attr(node, "data-key", item.key); attr(node, "title", titled(item.label, item.bytes)); node.style.width = percent(item.share); });
   const budget = part(track, "budget"), end = part(track, "end");
   budget.hidden = data.budget === null; if (data.budget !== null) { budget.style.left = percent(data.budget); say(part(budget, "mark", "span"), data.budget_label); }
   end.hidden = !data.over; end.style.left = percent(data.end); say(part(end, "mark", "span"), data.over);

@@ -58,7 +58,7 @@ function setCell(node, item, data, unfold) {
   attr(node, "data-block", isFold ? null : item.block); node.onclick = isFold ? unfold : null;
   if (isFold) {
     const word = item.holes ? fill(data.holes_word, { n: item.holes }) : fill(data.hidden_word, { n: item.hidden });
-    say(index, word); attr(node, "title", data.unfold_hint); attr(node, "aria-label", `${word}: ${data.unfold_hint}`); attr(node, "aria-pressed", null);
+    say(index, word); attr(node, "title", data.unfold_hint); attr(node, "aria-label", titled(word, data.unfold_hint)); attr(node, "aria-pressed", null);
     return;
   }
   say(index, data.columns ? "" : String(item.index));

@@ -174,7 +174,7 @@ function tell(memory, { column, line, own }) {
 }
 
 function wire(canvas, memory, readout) {
-  canvas.tabIndex = 0; attr(canvas, "role", "application"); attr(canvas, "aria-label", `${memory.data.title}: ${memory.data.hint}. ${memory.data.words.keys}`);
+  canvas.tabIndex = 0; attr(canvas, "role", "application"); attr(canvas, "aria-label", `${titled(memory.data.title, memory.data.hint)}. ${memory.data.words.keys}`);
   const show = (place) => { const [text, what] = tell(memory, place); say(readout, text); return what; };
   canvas.onpointermove = (e) => { const what = show(under(canvas, memory, e)); if (JSON.stringify(what) !== JSON.stringify(memory.pointed)) { memory.pointed = what; pointAt(what); } };
   canvas.onpointerleave = () => { memory.pointed = null; pointAt(null); say(readout, memory.data.words.cursor); };
