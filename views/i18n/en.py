@@ -218,6 +218,7 @@ MESSAGES: dict[str, str] = {
     "requests.shared_character": "part of {whole}",
     "requests.folded.one": "{n} block folded: {parts}",
     "requests.folded.other": "{n} blocks folded: {parts}",
+    "requests.folded_part": "{n} {state}",
     "requests.unfold_hint": "Show all blocks of this request",
     "requests.fold_again": "fold long parts",
     "token_state.hit": "prefix hit",

@@ -168,6 +168,6 @@ def _fold(
     for name, end in zip(TOKEN_STATES, (*spans, num_tokens), strict=True):
         count = max(0, min(end, stop) - start)
         if count:
-            parts.append(f"{count} {words[name]}")
+            parts.append(text("requests.folded_part", n=count, state=words[name]))
         start += count
     return {"fold": text.count("requests.folded", len(hidden), parts=text.listed(parts))}

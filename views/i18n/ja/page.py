@@ -187,6 +187,7 @@ MESSAGES: dict[str, str] = {
     "requests.block": "ブロック {block}",
     "requests.shared_character": "{whole} の一部",
     "requests.folded.other": "{n} ブロックを省略：{parts}",
+    "requests.folded_part": "{n} トークンが{state}",
     "requests.unfold_hint": "このリクエストの全ブロックを表示",
     "requests.fold_again": "長い部分をたたむ",
     "token_state.hit": "プレフィックスヒット",

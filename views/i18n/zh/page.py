@@ -189,6 +189,7 @@ MESSAGES: dict[str, str] = {
     "requests.block": "块 {block}",
     "requests.shared_character": "{whole} 的一部分",
     "requests.folded.other": "折叠了 {n} 个块：{parts}",
+    "requests.folded_part": "{n} 个 token {state}",
     "requests.unfold_hint": "显示这个请求的所有块",
     "requests.fold_again": "折叠较长的部分",
     "token_state.hit": "前缀命中",
