@@ -39,20 +39,15 @@ def _looked() -> None:
 
 def _payload(look: int) -> dict[str, Any]:
     """`look` changes each time: a part that is given the same again is not called."""
-    text, loader, other = session.text(), session.loader(), weights.awaited(session.choices())
-    if other is not loader and weights.is_loading(other):
-        words = text("weights.getting_ready", stage=text.said(other.stage))
-        return {"is": "loading", "words": words, "share": other.share, "look": look} | _path()
-    if loader.is_ready:
-        return {"is": "ready", "words": text("model.ready"), "share": 1, "look": 0} | _path()
-    if loader.failure is not None:
+    text, own, awaited = session.text(), session.loader(), weights.awaited(session.choices())
+    if weights.is_loading(awaited):
+        key = "model.loading" if awaited is own else "weights.getting_ready"
+        stage = text.said(awaited.stage)
+        words = text(key, stage=stage) if stage else text("model.queued")
+        return {"is": "loading", "words": words, "share": awaited.share, "look": look} | _path()
+    if own.failure is not None:
         return {"is": "failed", "words": text("model.failed_short"), "share": 0, "look": 0}
-    words = (
-        text("model.loading", stage=text.said(loader.stage))
-        if loader.stage
-        else text("model.queued")
-    )
-    return {"is": "loading", "words": words, "share": loader.share, "look": look}
+    return {"is": "ready", "words": text("model.ready"), "share": 1, "look": 0} | _path()
 
 
 def _path() -> dict[str, str]:
