@@ -1,6 +1,7 @@
 """`python -m tests.browser.letters`: the app on letters in the model's place.
 
-They are there at once, or once the file exists that PAGEWALK_LETTERS_WAIT names.
+They are there at once, or once the file exists that PAGEWALK_LETTERS_WAIT names. With
+PAGEWALK_LETTERS_DTYPES their weights can be had in two dtypes.
 """
 
 import os
@@ -20,5 +21,8 @@ if __name__ == "__main__":
         return load(*given, **named)
 
     fake_live.load_model = load_once_there
+    if os.environ.get("PAGEWALK_LETTERS_DTYPES"):
+        fake_live.load_model = lambda progress, **_: "fake:bfloat16"
+        fake_live.dtypes_on_offer = lambda model, path: ("bfloat16", "4bit")
     sys.modules["engine.sources.live"] = fake_live
     __main__.main()
