@@ -1,7 +1,8 @@
 """vLLM's own scheduler on random workloads, kept as digests: each is a whole run, field by field.
 
 Where one differs, `make test-vllm VLLM_PYTHON=... FUZZ_ARGS="--first SEED --runs 1"` says in which field.
-Written by `python -m tests.against_vllm VLLM_PYTHON --runs 120 --digests tests/data/random_runs.json`.
+Written by `python -m tests.against_vllm VLLM_PYTHON --runs 300 --digests tests/data/random_runs.json`,
+and for a few later seeds, whose pools are larger than what is listed of a free queue.
 """
 
 import json
