@@ -8,12 +8,15 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.errors import ConfigError
+from engine.trace.header import TraceHeader
 from tests.source_tree import ROOT
 from tests.views import fake_live
 from tests.views.branches import branch, go_to_end_of, names, run_steps, said, two_prompts
 from tests.views.page import load, notice, open_own, payload, prompt, send, set_number, setting
 from views.drafts import Branch, Restart
+from views.figures.kernel.engine_path import engine_path
 from views.loading import Loader, OtherForm
+from views.text import Text
 from views.turns import Turns
 
 SENTENCE = "the weights as 4bit need 770 MiB more while they load, and this server has 300 MiB free"
@@ -273,6 +276,11 @@ def test_both_forms_compute_in_the_same_turns_and_are_each_loaded_once():
         other.retry()
     assert other._future.result(10) == "other"
     assert loads == ["own", "other"]
+
+
+def test_the_path_of_a_run_names_its_own_dtype():
+    header = TraceHeader(config={}, kernel="torch-reference+int4pack+fbgemm-fp16", dtype="4bit")
+    assert engine_path(header, None, Text("en")).words == "computes with torch, 4bit"
 
 
 def test_a_pool_is_weighed_in_the_numbers_of_the_chosen_dtype(server, app, monkeypatch):
