@@ -13,7 +13,6 @@ import msgspec
 
 from engine.checks import MAX_DIGITS
 from engine.config import EngineConfig, SamplingParams
-from engine.core.sizing import num_blocks_from_bytes
 from engine.errors import ConfigError, PagewalkError, SourceError
 from engine.trace.codec import write_trace
 from engine.trace.state import RequestState, State
@@ -81,13 +80,14 @@ def run_prompts(options: argparse.Namespace) -> dict[str, Any]:
     config = _settings(options)
     _check_prompts(options.prompt)
     kv_bytes = _kv_cache_memory_bytes(options.kv_cache_memory_bytes)
-    from engine.sources.live import LiveSource, load_model  # torch, only once it is needed
+    # torch, only once it is needed
+    from engine.sources.live import LiveSource, load_model, num_blocks_for
 
     model = load_model(options.model, dtype=options.dtype, device=options.device)
     longest = min(config.max_model_len, model.max_model_len)
     config = msgspec.structs.replace(config, max_model_len=longest)
     if kv_bytes is not None:
-        config = msgspec.structs.replace(config, num_blocks=_blocks_for(kv_bytes, model, config))
+        config = msgspec.structs.replace(config, num_blocks=num_blocks_for(kv_bytes, model, config))
     source = LiveSource(model, config)
     mode = "raw" if options.raw or not model.has_chat_template else "chat"
     for prompt in options.prompt:
@@ -120,16 +120,6 @@ def _kv_cache_memory_bytes(given: str | None) -> int | None:
             "268435456, or auto"
         )
     return int(given)
-
-
-def _blocks_for(kv_bytes: int, model: Any, config: EngineConfig) -> int:
-    """num_blocks that so many bytes buy, or what is free where they are 0."""
-    from engine.runner.memory import available_kv_bytes
-    from engine.sources.live import MAX_POOL_BYTES, plan_for
-
-    available = min(available_kv_bytes(model.device), MAX_POOL_BYTES)
-    plan = plan_for(model, config.block_size)
-    return num_blocks_from_bytes(plan, kv_bytes or available, config)
 
 
 def _check_prompts(prompts: Sequence[str]) -> None:

@@ -9,10 +9,11 @@ from engine.config import EngineConfig, GroupConfig, SamplingParams
 from engine.core.admission import check_admissible
 from engine.core.block_hash import none_hash
 from engine.core.kv_cache_spec import FullAttentionSpec, KVCacheSpec, SlidingWindowSpec
-from engine.core.sizing import KVCachePlan, plan_kv_cache
+from engine.core.sizing import KVCachePlan, num_blocks_from_bytes, plan_kv_cache
 from engine.engine import Engine
 from engine.errors import ConfigError
 from engine.runner.attention.tiling import AttentionSizes
+from engine.runner.memory import available_kv_bytes
 from engine.runner.model_loader import LoadedModel, load_model
 from engine.runner.model_runner import ModelRunner
 from engine.runner.other_form import dtypes_on_offer, load_beside
@@ -45,6 +46,13 @@ def plan_for(model: LoadedModel, block_size: int) -> KVCachePlan:
             for window in model.windows
         ]
     )
+
+
+def num_blocks_for(kv_bytes: int, model: LoadedModel, config: EngineConfig) -> int:
+    """num_blocks that so many bytes buy, or, where they are 0, the memory that is free."""
+    available = min(available_kv_bytes(model.device), MAX_POOL_BYTES)
+    plan = plan_for(model, config.block_size)
+    return num_blocks_from_bytes(plan, kv_bytes or available, config)
 
 
 def _group_config(spec: KVCacheSpec) -> GroupConfig:
