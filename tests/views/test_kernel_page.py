@@ -170,8 +170,14 @@ def test_once_a_slot_was_overwritten_there_are_no_numbers():
         (
             "triton+torch+graph-fused",
             None,
-            "computes with triton, bf16",
+            "triton, bf16; CUDA graphs",
             "Attention in Triton",
+        ),
+        (
+            "torch-reference+fbgemm-fused+native-bfloat16",
+            None,
+            "torch, bf16; decodes in C",
+            "Attention in plain torch on cpu; linear layers: fbgemm-fused+native-bfloat16",
         ),
     ],
 )

@@ -100,6 +100,8 @@ MESSAGES: dict[str, str] = {
     "kernel.combine": "combine_kernel brings the {splits} parts to the scale of the largest top, adds them up, and divides by the total of all.",
     # The path of a run
     "path.words": "computes with {attention}, {dtype}",
+    "path.words_c": "{attention}, {dtype}; decodes in C",
+    "path.words_graphs": "{attention}, {dtype}; CUDA graphs",
     "path.torch": "Attention in plain torch on {device}; linear layers: {others}; weights: {dtype}.",
     "path.kernels": "Attention in Triton kernels on {device}; linear layers and decode path: {others}; weights: {dtype}.",
 }

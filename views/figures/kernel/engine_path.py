@@ -6,6 +6,7 @@ from engine.trace.header import TraceHeader
 from views.text import Text
 
 TORCH = "torch-reference"  # engine/runner/attention/reference.py
+DECODES = {"native": "path.words_c", "graph": "path.words_graphs"}  # engine/runner: how a name begins
 SHORT = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 
 
@@ -36,4 +37,6 @@ def engine_path(header: TraceHeader, reason: str | None, text: Text) -> PathWord
         "attention": named["attention"],
         "dtype": SHORT.get(header.dtype or "", header.dtype),
     }
-    return PathWords(text("path.words", **short), "\n".join(filter(None, (said, hint))))
+    ways = [DECODES[way] for other in others if (way := other.partition("-")[0]) in DECODES]
+    words = text(ways[0] if ways else "path.words", **short)
+    return PathWords(words, "\n".join(filter(None, (said, hint))))

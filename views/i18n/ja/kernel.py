@@ -95,6 +95,8 @@ MESSAGES: dict[str, str] = {
     "kernel.combine": "combine_kernel が、{splits} 個の部分を最大の top の尺度に合わせて足し合わせ、全体の total で割ります。",
     # The path of a run
     "path.words": "{attention}、{dtype} で計算",
+    "path.words_c": "{attention}、{dtype}、デコードは C",
+    "path.words_graphs": "{attention}、{dtype}、CUDA グラフ",
     "path.torch": "アテンション：{device} 上の torch。線形層：{others}。重み：{dtype}。",
     "path.kernels": "アテンション：{device} 上の Triton カーネル。線形層とデコードの経路：{others}。重み：{dtype}。",
 }

@@ -91,6 +91,8 @@ MESSAGES: dict[str, str] = {
     "kernel.parts": "每个拆分存下自己的 acc、top 和 total。它们只是部分，还不是结果。",
     "kernel.combine": "combine_kernel 把 {splits} 个部分换到最大的 top 的尺度，加起来，再除以总的 total。",
     "path.words": "用 {attention}、{dtype} 计算",
+    "path.words_c": "{attention}、{dtype}，decode 用 C",
+    "path.words_graphs": "{attention}、{dtype}，CUDA graph",
     "path.torch": "注意力在 {device} 上由 torch 直接计算；线性层：{others}；权重：{dtype}。",
     "path.kernels": "注意力在 {device} 上由 Triton 内核计算；线性层和 decode 路径：{others}；权重：{dtype}。",
 }
