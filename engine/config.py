@@ -173,7 +173,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     def _check_cached_groups(self) -> None:
         """What stands together under prefix caching: the assertions of vLLM 0.17.1's
-        kv_cache_coordinator.py, and of ChunkedLocalAttentionManager.find_longest_cache_hit."""
+        kv_cache_coordinator.py and single_type_kv_cache_manager.py."""
         groups = self.groups
         sizes = [group.block_size or self.block_size for group in groups]
         if len(groups) == 1 and sizes[0] != self.block_size:
@@ -191,9 +191,14 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
                 "name one group, or give them different attention",
                 n=len(groups),
             )
+        self._check_cached_sizes(sizes)
+
+    def _check_cached_sizes(self, sizes: list[int]) -> None:
+        """A hit is a multiple of `needed` tokens: what the managers of windows and chunks assert."""
         needed = math.lcm(*sizes)
-        chunked = [size for group, size in zip(groups, sizes, strict=True) if group.chunk]
-        if any(size != needed for size in chunked):
+        groups = list(zip(self.groups, sizes, strict=True))
+        is_eagle = self.spec is not None and self.spec.drops_last_hit_block
+        if any(group.chunk and size != needed for group, size in groups):
             raise ConfigError.of(
                 "group.chunked_sizes",
                 "a chunked_local group beside others of larger blocks: for its prefix hits vLLM "
@@ -201,11 +206,19 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
                 "turn prefix caching off",
                 needed=needed,
             )
-        if chunked and self.spec is not None and self.spec.drops_last_hit_block:
+        if is_eagle and any(group.chunk for group, _ in groups):
             raise ConfigError.of(
                 "group.chunked_eagle",
                 "a chunked_local group with spec.method='eagle': vLLM 0.17.1 does not take them "
                 "together under prefix caching: choose another method, or turn caching off",
+            )
+        if is_eagle and any(group.window and size != needed for group, size in groups):
+            raise ConfigError.of(
+                "group.sliding_eagle",
+                "a sliding group beside others of larger blocks with spec.method='eagle': at its "
+                "first prefix hit vLLM 0.17.1 would end: set kv_groups.block_size={needed} there, "
+                "choose another method, or turn caching off",
+                needed=needed,
             )
 
     @property

@@ -11,6 +11,8 @@ from engine.errors import ConfigError
 
 CASES = json.loads((Path(__file__).parent / "data" / "cases.json").read_text(encoding="utf-8"))
 FULL, FULL_8 = GroupConfig(type="full"), GroupConfig(type="full", block_size=8)
+SLIDING = GroupConfig(type="sliding", window=5)
+SLIDING_8 = GroupConfig(type="sliding", window=5, block_size=8)
 CHUNKED = GroupConfig(type="chunked_local", chunk=8)
 CHUNKED_8 = GroupConfig(type="chunked_local", chunk=8, block_size=8)
 EAGLE = SpecConfig(method="eagle", num_speculative_tokens=1)
@@ -78,6 +80,7 @@ def test_a_huge_temperature_and_a_huge_max_tokens_are_taken_as_they_are() -> Non
         ({"kv_groups": (FULL_8, CHUNKED)}, "needs kv_groups.block_size=8 there"),
         ({"kv_groups": (FULL, CHUNKED), "spec": EAGLE}, "chunked_local group with spec.met"),
         ({"kv_groups": (CHUNKED,), "spec": EAGLE}, "choose another method, or turn caching off"),
+        ({"kv_groups": (FULL_8, SLIDING), "spec": EAGLE}, "set kv_groups.block_size=8 there, choo"),
     ],
 )
 def test_a_wrong_setting_is_refused_in_a_sentence_that_names_it(
@@ -95,6 +98,10 @@ def test_a_wrong_setting_is_refused_in_a_sentence_that_names_it(
         {"kv_groups": (FULL, CHUNKED_8)},
         {"kv_groups": (FULL_8, CHUNKED_8)},
         {"kv_groups": (FULL, CHUNKED), "spec": NGRAM},
+        {"kv_groups": (FULL_8, SLIDING), "spec": NGRAM},
+        {"kv_groups": (FULL, SLIDING_8), "spec": EAGLE},
+        {"kv_groups": (SLIDING,), "spec": EAGLE},
+        {"kv_groups": (FULL_8, SLIDING), "spec": EAGLE, "enable_prefix_caching": False},
     ],
 )
 def test_groups_that_vllm_takes_together_are_taken(options: dict[str, Any]) -> None:

@@ -25,6 +25,7 @@ MESSAGES: dict[str, str] = {
     "error.group.all_equal": "kv_groups の {n} 個のグループがすべて同じで、vLLM 0.17.1 では 1 つのグループになります。グループを 1 つだけ指定するか、異なるアテンションを指定してください",
     "error.group.chunked_sizes": "chunked_local のグループと並んで、より大きなブロックのグループがあります。vLLM 0.17.1 がプレフィックスヒットを探すには、このグループにすべての倍数である kv_groups.block_size={needed} が必要です。それを指定するか、プレフィックスキャッシュを無効にしてください",
     "error.group.chunked_eagle": "chunked_local のグループと spec.method='eagle' が一緒に指定されています。プレフィックスキャッシュが有効なとき、vLLM 0.17.1 はこの組み合わせを扱えません。別の方式を選ぶか、キャッシュを無効にしてください",
+    "error.group.sliding_eagle": "sliding のグループと並んで、より大きなブロックのグループがあり、spec.method='eagle' も指定されています。vLLM 0.17.1 は最初のプレフィックスヒットで異常終了します。このグループに kv_groups.block_size={needed} を指定するか、別の方式を選ぶか、キャッシュを無効にしてください",
     "error.sampling.temperature": "temperature={given} は負の値です。0 は貪欲法、1 は補正なしです",
     "error.sampling.top_p": "top_p={given} は範囲外です。0 より大きく 1 以下の値を指定してください",
     "error.sampling.stop": "stop={given}：停止文字列は空でない文字列でなければなりません",

@@ -25,6 +25,7 @@ MESSAGES: dict[str, str] = {
     "error.group.all_equal": "kv_groups 的 {n} 个组完全相同，vLLM 0.17.1 会把它们合成一个：请只给出一个组，或让它们的注意力不同",
     "error.group.chunked_sizes": "chunked_local 组旁边有块更大的组：要查找前缀命中，vLLM 0.17.1 要求它的 kv_groups.block_size={needed}，即所有块大小的公倍数：请这样设置，或关闭前缀缓存",
     "error.group.chunked_eagle": "chunked_local 组与 spec.method='eagle' 同时出现：前缀缓存打开时，vLLM 0.17.1 不支持这种组合：请换一种方法，或关闭缓存",
+    "error.group.sliding_eagle": "sliding 组旁边有块更大的组，同时又有 spec.method='eagle'：vLLM 0.17.1 会在第一次前缀命中时中止：请把它的 kv_groups.block_size 设为 {needed}，换一种方法，或关闭缓存",
     "error.sampling.temperature": "temperature={given} 是负数：0 是贪心，1 是不作调整",
     "error.sampling.top_p": "top_p={given} 超出范围：必须大于 0，且不超过 1",
     "error.sampling.stop": "stop={given}：停止字符串必须是非空文本",
