@@ -58,7 +58,7 @@ def _logprobs(logits: Tensor, token_ids: list[int], found: Likeliest) -> list[fl
     if all(token_id == top[0][0] for token_id, top in zip(token_ids, found.tops)):
         return [top[0][1] for top in found.tops]
     places = torch.tensor(token_ids, device=logits.device)[:, None]
-    normalisers = torch.tensor(found.normalisers, device=logits.device)
+    normalisers = torch.tensor(found.normalisers, dtype=logits.dtype, device=logits.device)
     logprobs: list[float] = (logits.gather(1, places)[:, 0] - normalisers).tolist()
     return logprobs
 

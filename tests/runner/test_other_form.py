@@ -6,18 +6,29 @@ import gguf
 import pytest
 import torch
 
+from engine.config import SamplingParams
 from engine.errors import ConfigError
 from engine.runner import other_form
 from engine.runner.four_bit import keep_stored_weights, kernel_works
 from engine.runner.model_folder import say_nothing
 from engine.runner.model_loader import load_model
 from engine.runner.other_form import dtypes_on_offer, load_beside, stores_four_bits
-from tests.runner.builders import answers, build_loaded, build_stock, build_tokenizer, random_prompt
+from engine.trace.events import TokensSampled
+from tests.runner.builders import (
+    answers,
+    build_engine,
+    build_loaded,
+    build_stock,
+    build_tokenizer,
+    generate,
+    random_prompt,
+)
 from tests.runner.test_four_bit import SHAPE, write_gguf
 
 F32, Q4_0, Q4_1, Q8_0 = (
     gguf.GGMLQuantizationType[name] for name in ("F32", "Q4_0", "Q4_1", "Q8_0")
 )
+DRAWN = SamplingParams(max_tokens=12, temperature=1.0, seed=3, ignore_eos=True)
 needs_kernel = pytest.mark.skipif(not kernel_works(), reason="torch has no 4-bit kernel here")
 
 
@@ -122,6 +133,50 @@ def test_while_the_second_form_loads_the_first_computes_what_it_computed_before(
         num_rounds += 1
     thread.join()
     assert answers(found[0], prompts) == answers(load_model(folder, dtype="bfloat16"), prompts)
+
+
+def loaded_in(form, folder, architecture="Llama"):
+    if form != "4bit":
+        return build_loaded(build_stock(architecture).to(getattr(torch, form)))
+    stock = build_stock(architecture, **SHAPE)
+    write_gguf(folder / "a.gguf", stock, Q4_1)
+    stock = stock.bfloat16()
+    keep_stored_weights(stock, folder / "a.gguf")
+    return build_loaded(stock)
+
+
+def drawn_under(default, loaded, *, in_torch):
+    """What is sampled while torch's default dtype is another: the process has one, and transformers
+    changes it while it reads a model."""
+    engine, events = build_engine(loaded)
+    if in_torch:
+        engine.runner.native = None
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(default)
+    try:
+        for num_tokens in (9, 14, 40):
+            engine.add_request(str(num_tokens), random_prompt(num_tokens), sampling=DRAWN)
+        generate(engine)
+    finally:
+        torch.set_default_dtype(before)
+    return [event for event in events if isinstance(event, TokensSampled)]
+
+
+@pytest.mark.parametrize("in_torch", [False, True])
+@pytest.mark.parametrize(
+    ("architecture", "form"),
+    [
+        ("Llama", "float32"),
+        ("Llama", "bfloat16"),
+        ("Llama", "float16"),
+        pytest.param("Llama", "4bit", marks=needs_kernel),
+        ("Phi3", "bfloat16"),
+    ],
+)
+def test_no_step_depends_on_torchs_default_dtype(tmp_path, architecture, form, in_torch):
+    first, again = (loaded_in(form, tmp_path, architecture) for _ in range(2))
+    expected = drawn_under(torch.float32, first, in_torch=in_torch)
+    assert drawn_under(torch.bfloat16, again, in_torch=in_torch) == expected
 
 
 def test_without_memory_for_both_it_is_refused_before_anything_is_read(monkeypatch):

@@ -58,7 +58,7 @@ class NativeModel:
             last_norm=self._norm(decoder.norm),
             head=self._weight(stock.lm_head).matrix,
         )
-        self.cosines = self.sines = torch.empty(0, self.head_size)
+        self.cosines = self.sines = torch.empty(0, self.head_size, dtype=torch.float32)
 
     @property
     def name(self) -> str:
@@ -76,7 +76,7 @@ class NativeModel:
         cosines, sines = self.cosines, self.sines
         if num_positions > min(len(cosines), len(sines)):
             every = torch.arange(0, -(-num_positions // TURNS_AT_ONCE) * TURNS_AT_ONCE)
-            found = self.rotary(torch.zeros(1), every[None])
+            found = self.rotary(torch.zeros(1, dtype=torch.float32), every[None])
             cosines, sines = (x[0].clone(memory_format=torch.contiguous_format) for x in found)
             sines[:, : self.head_size // 2].neg_()
             self.cosines, self.sines = cosines, sines
@@ -140,7 +140,7 @@ class NativeDecode:
         model, num_threads = self.model, torch.get_num_threads()
         if len(input_ids) > FEW_ROWS:
             num_threads = max(num_threads, model.prompt_threads)
-        logits = torch.empty(len(sample_rows), model.vocab_size)
+        logits = torch.empty(len(sample_rows), model.vocab_size, dtype=torch.float32)
         embeddings = model.embed_tokens.weight
         cosines, sines = model.turns(max(groups[0].seq_lens))
         kept = [
