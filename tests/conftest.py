@@ -2,12 +2,24 @@
 
 import os
 from collections.abc import Generator
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from engine.runner.model_loader import LoadedModel
 
 MUST_RUN_IN_CI = ("browser", "kernels")
 
 pytest.register_assert_rewrite("tests.expectations")
+
+
+@pytest.fixture(scope="session")
+def bfloat16() -> "LoadedModel":
+    """The default model, loaded once for all that need it or its tokenizer."""
+    from engine.runner.model_loader import load_model  # torch, which most rooms do without
+
+    return load_model(dtype="bfloat16")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,7 +12,7 @@ import pytest
 from engine.config import EngineConfig, SamplingParams
 from engine.engine import Engine
 from engine.recorded_run import recorded_run
-from engine.runner.model_loader import load_model
+from engine.runner.model_loader import LoadedModel
 from engine.runner.tokenizer import Tokenizer
 from engine.workload import ScriptedRunner, Workload, parse_workload
 from tests.expectations import CHECKS, Run, check_snapshot
@@ -42,8 +42,8 @@ PROMPT_HITS = {"prompt_twice": 16, "prompt_first_token_differs": 0}
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
-    return load_model(dtype="bfloat16").tokenizer
+def tokenizer(bfloat16: LoadedModel) -> Tokenizer:
+    return bfloat16.tokenizer
 
 
 @pytest.mark.model

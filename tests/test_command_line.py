@@ -1,14 +1,24 @@
 """`python -m engine run`: prompts on the real default model."""
 
+import functools
 import json
+from collections.abc import Iterator
 
 import pytest
 
 from engine.__main__ import main
+from engine.sources import live
 from engine.trace.codec import read_trace
 from engine.trace.invariants import check
 
 QUESTIONS = ["What is the capital of France?", "What is the capital of Spain?"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _each_model_is_loaded_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(live, "load_model", functools.cache(live.load_model))
+        yield
 
 
 def prompts(*texts: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""One thread, and the default model once per dtype."""
+"""One thread, and the default model once per dtype; in bfloat16 for all rooms: tests/conftest.py."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,11 +22,6 @@ def _one_thread() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def float32() -> LoadedModel:
     return load_model(dtype="float32")
-
-
-@pytest.fixture(scope="session")
-def bfloat16() -> LoadedModel:
-    return load_model(dtype="bfloat16")
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import pytest
 
-from engine.runner.model_loader import load_model
 from tests.hand_over import of_area
 from views.figures.cache.tokens import BYTES, CODE, PLAIN, SIGN, pieces, request_pieces, text_runs
 
@@ -68,8 +67,8 @@ def test_nothing_is_replaced_lost_or_empty(text, size):
 
 
 @pytest.fixture(scope="module")
-def tokenizer():
-    return load_model(dtype="bfloat16").tokenizer
+def tokenizer(bfloat16):
+    return bfloat16.tokenizer
 
 
 @pytest.mark.model
