@@ -89,17 +89,88 @@ def chromium() -> Iterator["object"]:
         browser.close()
 
 
-@pytest.fixture
-def page(chromium, request) -> Iterator["object"]:
-    """A fresh visitor. An error in a script of the page, or a lost connection, fails the test."""
-    width, height = getattr(request, "param", (1440, 900))
+class Tab:
+    """A tab that stays open from test to test, so that its page is not compiled anew for each.
+
+    Whoever comes next finds nothing of who was there: no storage, no history, no pointer.
+    """
+
+    def __init__(self, chromium, base_url: str):
+        self._chromium, self._base_url = chromium, base_url
+        self._open()
+
+    def _open(self) -> None:
+        context = self._chromium.new_context()
+        self.page = context.new_page()
+        self._devtools = context.new_cdp_session(self.page)
+
+    def enter(self, width: int, height: int) -> None:
+        if self.page.is_closed():  # it crashed, say: that is one test's failure
+            self._open()
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(reduced_motion="reduce", color_scheme="light")
+
+    def leave(self) -> None:
+        page, forget = self.page, "sessionStorage.clear(); localStorage.clear()"
+        page.context.set_offline(False)
+        page.goto(f"{self._base_url}/_stcore/health")  # of the same origin, and nothing runs there
+        page.evaluate(forget)
+        page.context.clear_cookies()
+        page.mouse.move(0, 0)
+        page.goto("about:blank")
+        self._devtools.send("Page.resetNavigationHistory")
+
+
+@contextmanager
+def open_tab(chromium, base_url: str) -> Iterator[Tab]:
+    tab = Tab(chromium, base_url)
+    yield tab
+    tab.page.context.close()
+
+
+@pytest.fixture(scope="session")
+def tab(chromium, base_url) -> Iterator[Tab]:
+    with open_tab(chromium, base_url) as tab:
+        yield tab
+
+
+@contextmanager
+def own_page(chromium, width: int, height: int) -> Iterator["object"]:
     context = chromium.new_context(
         viewport={"width": width, "height": height}, reduced_motion="reduce"
     )
-    page, errors = context.new_page(), []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda said: errors.extend([said.text] if LOST in said.text else []))
-    page.set_default_timeout(1000 * TIMEOUT_S)
-    yield page
+    yield context.new_page()
     context.close()
+
+
+@contextmanager
+def shared_page(tab: Tab, width: int, height: int) -> Iterator["object"]:
+    tab.enter(width, height)
+    yield tab.page
+    tab.leave()
+
+
+@pytest.fixture
+def page(request) -> Iterator["object"]:
+    """A fresh visitor. An error in a script of the page, or a lost connection, fails the test."""
+    size = getattr(request, "param", (1440, 900))
+    if request.node.get_closest_marker("newcomer"):
+        visit = own_page(request.getfixturevalue("chromium"), *size)
+    else:
+        visit = shared_page(request.getfixturevalue("tab"), *size)
+    errors: list[str] = []
+
+    def failed(error) -> None:
+        errors.append(str(error))
+
+    def said(message) -> None:
+        errors.extend([message.text] if LOST in message.text else [])
+
+    with visit as page:
+        page.on("pageerror", failed)
+        page.on("console", said)
+        page.set_default_timeout(1000 * TIMEOUT_S)
+        yield page
+        page.remove_listener("pageerror", failed)
+        page.remove_listener("console", said)
     assert not errors, errors

@@ -149,7 +149,7 @@ def test_a_live_run_goes_on_until_it_is_stopped_and_branches_with_another_prompt
     expect(until(page).get_by_role("button", name="Go")).to_be_visible()
 
     # In the past a prompt can come in a branch; the run that it left stays.
-    place = page.get_by_role("textbox", name="go to step")
+    place = page.get_by_role("textbox", name="go to step").last
     place.fill("4")
     place.press("Enter")
     expect(page.locator(NOW)).to_have_text(re.compile("Step 4 is over"))

@@ -1,10 +1,12 @@
 """What is clicked or pressed is done once, also where messages are lost, late or overtaken."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
+from tests.browser.conftest import Tab, open_tab
 from tests.browser.test_playground import block, open_at, where
 
 pytestmark = pytest.mark.browser
@@ -15,12 +17,15 @@ class Line:
     """The websocket of a page, with hands on it: what is said may be lost on either way, or held."""
 
     def __init__(self, page: Page):
+        self.repair()
+        page.route_web_socket(STREAM, self._open)
+
+    def repair(self) -> None:
         self.lost_words: list[bytes] = []  # the next message of the browser with this in it is lost
         self.is_deaf = False  # nothing of the server arrives
         self.holds = False  # nothing of the browser leaves
         self.held: list[bytes] = []
         self.asked: list[bytes] = []
-        page.route_web_socket(STREAM, self._open)
 
     def _open(self, socket: WebSocketRoute) -> None:
         self.server = socket.connect_to_server()
@@ -44,12 +49,24 @@ class Line:
             self.server.send(said)
 
 
+@pytest.fixture(scope="module")
+def tab(chromium, base_url: str) -> Iterator[Tab]:
+    """For this file alone: a line that was laid is never taken away."""
+    with open_tab(chromium, base_url) as tab:
+        yield tab
+
+
+@pytest.fixture(scope="module")
+def laid(tab: Tab) -> Line:
+    return Line(tab.page)
+
+
 @pytest.fixture
-def line(page: Page, base_url: str) -> Line:
-    line = Line(page)
+def line(page: Page, laid: Line, base_url: str) -> Line:
+    laid.repair()
     open_at(page, f"{base_url}/playground?step=3&sub=6", 3, 6)
     page.wait_for_timeout(500)
-    return line
+    return laid
 
 
 def is_selected(page: Page, block_id: int, is_so: bool = True) -> None:

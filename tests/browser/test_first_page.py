@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.newcomer]
 
 
 @pytest.mark.parametrize("name", ["", "playground"])

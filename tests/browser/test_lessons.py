@@ -171,21 +171,18 @@ def test_on_a_phone_the_pool_stands_under_the_question_that_is_answered_in_it(pa
     page.goto(f"{base_url}/learn?lesson=2&chunk=2")
     click_blocks(page, (19,))
     expect(page.get_by_text("Covered until the question is answered or skipped.")).to_have_count(1)
-    assert tops(page, "prose", "pool", "requests") == sorted(
-        tops(page, "prose", "pool", "requests")
-    )
+    stand_in_this_order(page, "prose", "pool", "requests")
     page.get_by_role("button", name="This is my answer").click()
     expect(page.locator(".body > .verdict")).to_have_attribute("data-kind", "right")
     expect(page.locator(":root")).not_to_have_attribute("data-asks", "pool")
-    assert tops(page, "prose", "requests", "pool") == sorted(
-        tops(page, "prose", "requests", "pool")
-    )
+    stand_in_this_order(page, "prose", "requests", "pool")
 
 
-def tops(page: Page, *parts: str) -> list[float]:
-    """How far down each part of the stage begins."""
-    boxes = (page.locator(f".st-key-stage_{part}").bounding_box() for part in parts)
-    return [box["y"] for box in boxes if box is not None]
+def stand_in_this_order(page: Page, *parts: str) -> None:
+    boxes = [page.locator(f".st-key-stage_{part}").bounding_box() for part in parts]
+    tops = [box["y"] for box in boxes if box is not None]
+    assert tops == sorted(tops)
+    assert len(tops) == len(parts)
 
 
 def test_what_happened_begins_with_a_whole_line(page, base_url):

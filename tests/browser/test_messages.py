@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import serving
 from tests.browser.test_playground import open_at, where
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.newcomer]
 
 MOST_BYTES_OF_A_STEP = 40_000  # with the scripts of all parts it would be 290,000
 COUNT = """
@@ -31,11 +31,11 @@ def test_a_step_carries_data_and_no_scripts(page: Page, base_url: str):
     assert 2_000 < page.evaluate("received") - before < MOST_BYTES_OF_A_STEP
 
 
-@pytest.mark.parametrize("name", ["", "sizing", "fragmentation"])
-def test_every_page_is_drawn_below_a_path(page: Page, name: str):
+def test_every_page_is_drawn_below_a_path(page: Page):
     with serving("kv/cache") as url:
-        page.goto(f"{url}/{name}")
-        part = page.locator(".root:not(:empty)").first
-        expect(part).to_be_visible()
-        size = part.evaluate("(node) => getComputedStyle(node).containerType")
-        assert size == "inline-size"  # its style sheet is there as well
+        for name in ("", "sizing", "fragmentation"):
+            page.goto(f"{url}/{name}")
+            part = page.locator(".root:not(:empty)").first
+            expect(part).to_be_visible()
+            size = part.evaluate("(node) => getComputedStyle(node).containerType")
+            assert size == "inline-size"  # its style sheet is there as well

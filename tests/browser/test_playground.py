@@ -27,7 +27,7 @@ def open_at(page: Page, url: str, step: int, sub_step: int) -> None:
 
 def block(page: Page, block_id: int):
     """The cell of a block in the pool."""
-    return page.get_by_role("button", name=re.compile(rf"^{block_id}: "))
+    return page.get_by_role("button", name=re.compile(rf"^{block_id}(: |：)"))
 
 
 def overflow(page: Page) -> int:

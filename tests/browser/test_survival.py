@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import ROOT, wait_for
-from tests.browser.test_playground import NOW
+from tests.browser.test_playground import MODEL_MS, NOW
 
 pytestmark = pytest.mark.browser
 LINK = re.compile(r"run=[\w-]{22}&step=2&sub=")
@@ -74,68 +74,58 @@ def three_steps(page, server):
     page.wait_for_url(LINK)
 
 
-def goes_on_to_its_end(page):
+def goes_on(page, to):
     expect(page.get_by_role("group", name="Run until").get_by_role("button")).to_have_text("Go")
     expect(page.get_by_role("button", name="Forward", exact=True)).to_be_enabled()
-    for number in range(3, 6):
-        step(page)
-        expect(page.locator(NOW)).to_have_text(
-            re.compile(f"Step {number} is over|r0 is finished", re.DOTALL)
-        )
+    step(page)
+    over = re.compile(f"Step {to} is over|r0 is finished", re.DOTALL)
+    expect(page.locator(NOW)).to_have_text(over, timeout=MODEL_MS)  # what was lost is sent again
+
+
+def goes_on_to_its_end(page, first=3):
+    for number in range(first, 6):
+        goes_on(page, to=number)
     page.get_by_role("button", name="tokens and answer of r0").click()
     expect(page.locator("article .answer")).to_have_text("␣This␣")
 
 
-def is_back(page):
-    expect(page.get_by_text("the run is back as it was saved: 3 finished steps")).to_be_visible()
-    expect(page.locator(NOW)).to_have_text(re.compile("Step 2 is over"))
+def is_back(page, steps=3):
+    said = f"the run is back as it was saved: {steps} finished steps"
+    expect(page.get_by_text(said)).to_be_visible()
+    expect(page.locator(NOW)).to_have_text(re.compile(f"Step {steps - 1} is over"))
     expect(page.locator("article", has_text="r0")).to_contain_text("Hello")
 
 
-def test_after_kill_9_a_reload_brings_the_run_back_and_it_goes_on(page, chromium, tmp_path):
-    with serving(tmp_path) as server:
-        three_steps(page, server)
-        server.kill()
-        server.start()
-        page.reload()
-        is_back(page)
-        goes_on_to_its_end(page)
-
-
-def test_a_page_that_lost_its_server_finds_its_run_on_the_next_without_a_reload(page, tmp_path):
-    with serving(tmp_path) as server:
-        three_steps(page, server)
-        server.kill()
-        server.start()
-        is_back(page)
-        goes_on_to_its_end(page)
-
-
-@pytest.mark.parametrize(
-    ("lang", "words"),
-    [
-        ("en", "Your run is saved up to its last finished step, and comes back there."),
-        ("ja", "最後に完了したステップまで保存されています"),
-    ],
-)
-def test_a_page_without_its_server_says_what_comes_back_and_comes_back_by_itself(
-    page, tmp_path, lang, words
+def test_a_page_that_lost_its_server_says_what_comes_back_and_comes_back_by_itself_or_by_a_reload(
+    page, tmp_path
 ):
+    said = page.locator(".pw-server")
     with serving(tmp_path) as server:
         three_steps(page, server)
-        if lang != "en":
-            page.goto(f"{page.url}&lang={lang}")
-            page.wait_for_timeout(1_000)
         server.kill()
-        said = page.locator(".pw-server")
+        words = "Your run is saved up to its last finished step, and comes back there."
         expect(said).to_contain_text(words)
         page.wait_for_timeout(9_000)  # by now Streamlit says it in its own words
         for streamlits in ("stDialog", "stStatusWidget"):
             expect(page.get_by_test_id(streamlits).locator("visible=true")).to_have_count(0)
         server.start()
-        expect(page.locator(NOW)).to_have_text(re.compile("2"))
-        expect(page.locator("article", has_text="r0")).to_contain_text("Hello")
+        is_back(page)
         expect(said).not_to_contain_text(words)
+        goes_on(page, to=3)
+
+        server.kill()
+        server.start()
+        page.reload()
+        is_back(page, steps=4)
+        goes_on_to_its_end(page, first=4)
+
+        page.goto(f"{page.url}&lang=ja")
+        expect(page.get_by_role("group", name="時間")).to_be_visible()
+        server.kill()
+        expect(said).to_contain_text("最後に完了したステップまで保存されています")
+        server.start()
+        expect(said).not_to_contain_text("最後に完了したステップまで保存されています")
+        expect(page.locator("article", has_text="r0")).to_contain_text("Hello")
 
 
 def test_a_link_shows_its_run_before_the_model_is_there(page, tmp_path, monkeypatch):
@@ -156,21 +146,32 @@ def test_a_link_shows_its_run_before_the_model_is_there(page, tmp_path, monkeypa
         goes_on_to_its_end(page)
 
 
-def test_a_click_on_a_page_without_connection_is_done_when_it_is_back(page, tmp_path):
+@contextmanager
+def without_connection(page, server):
+    page.context.set_offline(True)
+    server.process.send_signal(signal.SIGSTOP)
+    yield
+    page.wait_for_timeout(1_000)
+    server.process.send_signal(signal.SIGCONT)
+    page.context.set_offline(False)
+
+
+def test_a_connection_that_was_lost_for_a_while_costs_nothing_and_a_click_in_it_is_done(
+    page, tmp_path
+):
+    block = page.get_by_role("button", name=re.compile("^2: "))
     with serving(tmp_path) as server:
         three_steps(page, server)
-        page.context.set_offline(True)
-        server.process.send_signal(signal.SIGSTOP)
-        page.get_by_role("button", name=re.compile("^2: ")).click()
-        page.wait_for_timeout(1_000)
-        server.process.send_signal(signal.SIGCONT)
-        page.context.set_offline(False)
-        expect(page.get_by_role("button", name=re.compile("^2: "))).to_have_attribute(
-            "aria-pressed", "true"
-        )
-        goes_on_to_its_end(page)
+        with without_connection(page, server):
+            pass
+        goes_on(page, to=3)
+        with without_connection(page, server):
+            block.click()
+        expect(block).to_have_attribute("aria-pressed", "true")
+        goes_on_to_its_end(page, first=4)
 
 
+@pytest.mark.newcomer  # what stands between a page and its server stays there
 def test_a_page_that_was_away_for_too_long_is_begun_anew_and_says_so(page, tmp_path):
     sockets = []
 
@@ -198,17 +199,6 @@ def test_a_page_that_was_away_for_too_long_is_begun_anew_and_says_so(page, tmp_p
         goes_on_to_its_end(page)
 
 
-def test_a_connection_that_was_lost_for_a_while_costs_nothing(page, tmp_path):
-    with serving(tmp_path) as server:
-        three_steps(page, server)
-        server.process.send_signal(signal.SIGSTOP)
-        page.context.set_offline(True)
-        page.wait_for_timeout(1_000)
-        server.process.send_signal(signal.SIGCONT)
-        page.context.set_offline(False)
-        goes_on_to_its_end(page)
-
-
 def test_a_run_that_is_gone_is_said_to_be_gone(page, tmp_path):
     with serving(tmp_path) as server:
         three_steps(page, server)
@@ -220,6 +210,7 @@ def test_a_run_that_is_gone_is_said_to_be_gone(page, tmp_path):
         page.wait_for_url(re.compile(r"\?example=own$"))
 
 
+@pytest.mark.newcomer  # who goes away
 def test_a_full_server_says_so(page, chromium, tmp_path):
     with serving(tmp_path, SESSIONS=1) as server:
         page.goto(server.url)
