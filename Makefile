@@ -55,7 +55,7 @@ test-kernels: $(NATIVE)
 	$(IN_INTERPRETER) $(BIN)/python -m pytest -q -n 2 tests/kernels
 
 test-browser: $(NATIVE)
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m browser
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/browser
 
 test-vllm: $(READY)
 	@$(if $(VLLM_PYTHON),,echo "name an interpreter with vLLM 0.17.1: make test-vllm VLLM_PYTHON=/path/to/python"; exit 2)
