@@ -3,7 +3,7 @@
     python -m tests.against_vllm VLLM_PYTHON [--runs 200] [--first SEED] [--keep DIR] [--digests FILE]
 
 VLLM_PYTHON is an interpreter that has vLLM 0.17.1 (its CPU build will do) and xxhash. Exits with 1 at a
-difference, whose workload and record stay in DIR. `--digests FILE` adds what vLLM did to FILE,
+difference, whose workload and record stay in DIR, and with 2 where VLLM_PYTHON is no such interpreter. `--digests FILE` adds what vLLM did to FILE,
 for tests/core/test_random_runs.py.
 """
 
@@ -15,13 +15,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine.errors import PagewalkError
+from engine.errors import PagewalkError, SourceError
 from engine.recorded_run import first_difference, read_recorded_run, recorded_run
 from engine.workload import parse_workload
 from tests.against_vllm.digest import digest_of
 from tests.against_vllm.random_workloads import random_workload
 
 RECORDER = Path(__file__).parent / "record.py"
+VERSION = "0.17.1"
+ASK_VERSION = "import vllm, xxhash; print(vllm.__version__)"
 
 
 class Compared(NamedTuple):
@@ -31,6 +33,23 @@ class Compared(NamedTuple):
     num_steps: int
     digest: str  # of vLLM's run
     problem: str | None
+
+
+def check_vllm(vllm_python: str) -> None:
+    """SourceError where this is no interpreter, or not one with vLLM 0.17.1 and xxhash."""
+    try:
+        asked = subprocess.run(
+            [vllm_python, "-c", ASK_VERSION], capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        reason = f"{vllm_python} cannot be run: {error.strerror}"
+    else:
+        answer = (asked.stdout.strip() or asked.stderr.strip() or "nothing").splitlines()[-1]
+        if asked.returncode == 0 and answer.split("+")[0] == VERSION:
+            return
+        verb = "says:" if asked.returncode else "has vLLM"
+        reason = f"{vllm_python} {verb} {answer}"
+    raise SourceError(f"{reason}; name an interpreter that has vLLM {VERSION} and xxhash")
 
 
 def compared(vllm_python: str, seeds: Sequence[int], folder: Path) -> Iterator[Compared]:
@@ -49,8 +68,9 @@ def compared(vllm_python: str, seeds: Sequence[int], folder: Path) -> Iterator[C
         assert recorder.stdout is not None
         recorder.stdin.write("\n".join(map(str, paths)))
         recorder.stdin.close()
-        for seed, path, name in zip(seeds, paths, recorder.stdout, strict=True):
-            assert name.strip() == path.stem
+        for seed, path in zip(seeds, paths, strict=True):
+            if recorder.stdout.readline().strip() != path.stem:
+                raise SourceError(f"vLLM's side ended before {path.stem}; it says why above")
             record = path.with_suffix(".jsonl.gz")
             result = compare(seed, json.loads(path.read_text(encoding="utf-8")), record)
             if result.problem is None:
@@ -86,6 +106,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, default=Path("data/differences"), metavar="DIR")
     parser.add_argument("--digests", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
+    try:
+        check_vllm(options.vllm_python)
+        return _compare_all(options)
+    except SourceError as error:
+        print(error.sentence, file=sys.stderr)
+        return 2
+
+
+def _compare_all(options: argparse.Namespace) -> int:
     seeds = range(options.first, options.first + options.runs)
     num_equal, num_steps = 0, 0
     digests: dict[str, str] = {}

@@ -6,6 +6,7 @@ and for a few later seeds, whose pools are larger than what is listed of a free 
 """
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 from engine.recorded_run import recorded_run, write_run
 from engine.workload import parse_workload
-from tests.against_vllm.__main__ import compare
+from tests.against_vllm.__main__ import compare, main
 from tests.against_vllm.digest import digest_of
 from tests.against_vllm.random_workloads import random_workload
 
@@ -70,3 +71,30 @@ def test_a_workload_that_vllm_ran_may_not_be_refused(tmp_path: Path) -> None:
     workload["config"]["policy"] = "lifo"
     said = compare(1, workload, tmp_path / "random_1.jsonl.gz").problem
     assert str(said).startswith("refused here, and vLLM ran it: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            None,
+            "cannot be run: No such file or directory; name an interpreter that has vLLM 0.17.1",
+        ),
+        ("echo 0.18.0", "has vLLM 0.18.0; name an interpreter"),
+        ("echo \"No module named 'vllm'\" >&2; exit 1", "says: No module named 'vllm'; name an"),
+        ("exit 1", "says: nothing; name an interpreter"),
+        ('case "$1" in -c) echo 0.17.1+cpu;; esac', "vLLM's side ended before random_0"),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="a script of the shell stands in for Python")
+def test_an_interpreter_without_this_vllm_gets_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None, said: str
+) -> None:
+    python, kept = tmp_path / "python", tmp_path / "kept"
+    if content is not None:
+        python.write_text(f"#!/bin/sh\n{content}\n", encoding="utf-8")
+        python.chmod(0o755)
+    assert main([str(python), "--runs", "1", "--keep", str(kept)]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
