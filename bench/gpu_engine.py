@@ -16,7 +16,8 @@ from engine.config import EngineConfig, SamplingParams
 from engine.engine import Engine
 from engine.runner import sampler
 from engine.runner.decode_path import DecodePath, cuda_decode_path
-from engine.runner.model_loader import LoadedModel, load_model
+from engine.runner.loaded_model import LoadedModel
+from engine.runner.model_loader import load_model
 from engine.runner.model_runner import ModelRunner
 from engine.runner.step_buffer import StepBuffer
 from engine.trace.header import TraceHeader

@@ -18,7 +18,7 @@ Torch's matrix products round otherwise when they have another number of rows: n
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -26,16 +26,14 @@ from torch import Tensor
 from engine.runner.input_batch import InputBatch
 from engine.runner.known_steps import Compute, KnownSteps, digest_of
 from engine.runner.kv_cache import CacheRows
+from engine.runner.loaded_model import LoadedModel
 from engine.runner.native.trial import is_row_by_row
-
-if TYPE_CHECKING:
-    from engine.runner.model_loader import LoadedModel
 
 PIECE = 8  # tokens
 LEFT = 2  # rows to compute at least: weights in groups have a way of their own for a single row
 
 
-def share_steps(loaded: "LoadedModel", most_bytes: int) -> "LoadedModel":
+def share_steps(loaded: LoadedModel, most_bytes: int) -> LoadedModel:
     """`loaded`, whose runners do not compute again what one of them has computed."""
     native = loaded.native.model
     has_prefixes = native is not None and is_row_by_row(

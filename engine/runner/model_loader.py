@@ -7,7 +7,6 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,10 @@ from engine.runner.fused_trial import attention_name
 from engine.runner.gguf_file import READ_ERRORS, converted_folder, file_identity
 from engine.runner.huge_pages import huge_pages_for_new_memory
 from engine.runner.known_prefixes import share_steps
-from engine.runner.known_steps import KnownSteps
+from engine.runner.loaded_model import LoadedModel
 from engine.runner.model_folder import Progress, say_nothing
-from engine.runner.native.trial import NativeForm, native_form
-from engine.runner.one_row import OneRowModel, one_row_model
+from engine.runner.native.trial import native_form
+from engine.runner.one_row import one_row_model
 from engine.runner.packed_linear import TORCH, kernel_for, pack_linears
 from engine.runner.placement import choose_device, choose_dtype, set_threads
 from engine.runner.tokenizer import Tokenizer
@@ -36,38 +35,6 @@ LOADING = Sentence.of("loading.loading", "loading the model")
 FOUR_BIT_WEIGHTS = Sentence.of("loading.four_bit", "reading the 4-bit weights")
 CHECKING = Sentence.of("loading.checking", "checking the model")
 READY = Sentence.of("loading.ready", "ready")
-
-
-@dataclass(frozen=True, eq=False)
-class LoadedModel:
-    """A model to be shared: everything here is read-only from now on."""
-
-    model: Any  # transformers' own class
-    tokenizer: Tokenizer
-    name: str
-    dtype: torch.dtype  # of K and V in the cache
-    dtype_name: str  # the user's choice: that dtype's, or "4bit"
-    device: torch.device
-    num_layers: int
-    num_kv_heads: int
-    head_size: int
-    windows: tuple[int | None, ...]  # sliding window by layer, in tokens; None: full attention
-    vocab_size: int
-    max_model_len: int  # positions, in tokens
-    eos_token_ids: tuple[int, ...]
-    attention_backend: str
-    linear_path: str  # how the linear layers are computed: packed_linear.py
-    one_row: OneRowModel | None  # the short way for a step of one row
-    native: NativeForm  # the compiled way for a step of a few rows
-    known_steps: KnownSteps | None = None  # what its runners share; None: each computes all
-
-    @property
-    def has_chat_template(self) -> bool:
-        return self.tokenizer.has_chat_template
-
-    @property
-    def tokenizer_id(self) -> str:
-        return self.tokenizer.tokenizer_id
 
 
 def load_model(

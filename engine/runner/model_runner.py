@@ -20,7 +20,7 @@ from engine.runner.input_batch import InputBatch, build_input_batch
 from engine.runner.known_prefixes import RunnerPrefixes
 from engine.runner.known_steps import KnownSteps, RunnerSteps
 from engine.runner.kv_cache import CacheRows, KVCacheLayout, allocate_kv_cache, tensors_by_layer
-from engine.runner.model_loader import LoadedModel
+from engine.runner.loaded_model import LoadedModel
 from engine.runner.native.model import MAX_ROWS, NativeDecode
 from engine.runner.probe import RowQuery, query_of
 from engine.runner.sampler import Row, Sampled

@@ -18,9 +18,10 @@ from torch import nn
 from engine.errors import ConfigError, SourceError
 from engine.runner import default_model
 from engine.runner.four_bit import FOUR_BIT, kernel_works
+from engine.runner.loaded_model import LoadedModel
 from engine.runner.memory import free_bytes
 from engine.runner.model_folder import Progress
-from engine.runner.model_loader import LoadedModel, load_model
+from engine.runner.model_loader import load_model
 from engine.runner.packed_linear import PackedLinear
 
 DEQUANTISED = "bfloat16"

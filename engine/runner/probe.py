@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from engine.runner.attention.plug import STEP_ARGUMENT
-from engine.runner.model_loader import LoadedModel
+from engine.runner.loaded_model import LoadedModel
 
 
 class RowQuery(NamedTuple):

@@ -13,8 +13,9 @@ from engine.core.sizing import KVCachePlan, num_blocks_from_bytes, plan_kv_cache
 from engine.engine import Engine
 from engine.errors import ConfigError
 from engine.runner.attention.tiling import AttentionSizes
+from engine.runner.loaded_model import LoadedModel
 from engine.runner.memory import available_kv_bytes
-from engine.runner.model_loader import LoadedModel, load_model
+from engine.runner.model_loader import load_model
 from engine.runner.model_runner import ModelRunner
 from engine.runner.other_form import dtypes_on_offer, load_beside
 from engine.runner.tokenizer import Turns

@@ -4,7 +4,7 @@ from typing import Any
 
 from engine.config import SamplingParams
 from engine.runner.decode_path import cuda_decode_path
-from engine.runner.model_loader import LoadedModel
+from engine.runner.loaded_model import LoadedModel
 from tests.runner.builders import build_engine, build_stock, generate, random_prompt, stock_answer
 
 PROMPTS = [random_prompt(n) for n in (1, 3, 9)]

@@ -10,7 +10,8 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from engine.config import EngineConfig, GroupConfig, SamplingParams
 from engine.engine import Engine
-from engine.runner.model_loader import LoadedModel, assemble
+from engine.runner.loaded_model import LoadedModel
+from engine.runner.model_loader import assemble
 from engine.runner.model_runner import ModelRunner
 from engine.trace.events import TokensSampled
 

@@ -7,8 +7,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
+from engine.runner.loaded_model import LoadedModel
 from engine.runner.model_folder import models_root
-from engine.runner.model_loader import LoadedModel, load_model
+from engine.runner.model_loader import load_model
 
 
 @pytest.fixture(autouse=True, scope="session")
