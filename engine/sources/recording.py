@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -12,9 +13,6 @@ from engine.trace.codec import encode_header, encode_lines
 from engine.trace.events import INPUT_EVENTS, StepEnded
 from engine.trace.seal import seal
 from engine.trace.trace import Trace
-
-if TYPE_CHECKING:
-    from engine.sources.saved import SavedRuns
 
 TRACE, ABOUT, PART = ".jsonl", ".about.json", ".part"
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would write other ends of line
@@ -33,7 +31,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Stop(NamedTuple):
-    """Why a run is saved no further. `kind`: "full" (`Space.run_bytes`) or "disk"."""
+    """Why a run is saved no further. `kind`: "full" (`most_bytes`) or "disk"."""
 
     kind: str
     num_steps: int  # finished steps that are saved
@@ -43,11 +41,21 @@ class Stop(NamedTuple):
 class Recording:
     """The files of one run that goes on. `stopped` says why no more of it is saved."""
 
-    def __init__(self, runs: "SavedRuns", run_id: str, trace: Trace, *, num_known: int = 0) -> None:
-        self.run_id = run_id
+    def __init__(
+        self,
+        path: Path,
+        trace: Trace,
+        *,
+        most_bytes: int,
+        grew_by: Callable[[int], None],
+        num_known: int = 0,
+    ) -> None:
+        """`path`: of the trace file, named by the run's id; `grew_by` hears of the bytes of both
+        files; `num_known`: events that are kept elsewhere."""
+        self.run_id = path.stem
         self.stopped: Stop | None = None
         self.num_bytes = 0
-        self._runs = runs
+        self._path, self._most_bytes, self._grew_by = path, most_bytes, grew_by
         self._trace = trace
         self._num_known = num_known
         self._num_written = 0  # events
@@ -75,7 +83,7 @@ class Recording:
         about_bytes = self._num_about_bytes if record is None else len(record)
         before = self.num_bytes + self._num_about_bytes
         after = self.num_bytes + len(lines) + about_bytes
-        if after > self._runs.space.run_bytes:
+        if after > self._most_bytes:
             self._stop("full")
             return
         try:
@@ -88,7 +96,7 @@ class Recording:
         self._num_written += len(events)
         self._num_known = self._num_written
         self.num_bytes, self._num_about_bytes = self.num_bytes + len(lines), about_bytes
-        self._runs.grew_by(after - before)
+        self._grew_by(after - before)
 
     def tell(self, about: Callable[[], About]) -> None:
         """The record anew, where something in it has changed that is no event. Never raises."""
@@ -100,13 +108,13 @@ class Recording:
         except OSError as error:
             self._stop("disk", refusal_of(error))
             return
-        self._runs.grew_by(len(record) - self._num_about_bytes)
+        self._grew_by(len(record) - self._num_about_bytes)
         self._num_about_bytes = len(record)
 
     def _write_about(self, record: bytes) -> None:
         """Before the events, so that no request is saved without what was typed for it."""
-        self._runs.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._runs.folder / f"{self.run_id}{ABOUT}"
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._path.with_name(f"{self.run_id}{ABOUT}")
         part = path.with_name(path.name + PART)
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -119,8 +127,7 @@ class Recording:
         A file that has gone is not made again, as it would lack its beginning.
         """
         new = 0 if self._is_begun else os.O_CREAT | os.O_EXCL
-        path = self._runs.path(self.run_id)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | new | _BINARY, 0o600)
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | new | _BINARY, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(lines)
         self._is_begun = True

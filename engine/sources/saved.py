@@ -74,13 +74,19 @@ class SavedRuns:
         self._num_bytes = 0  # about what the folder holds
         self._swept_at = -float("inf")
 
-    def record(self, trace: Trace, *, num_known: int = 0) -> "Recording":
+    def record(self, trace: Trace, *, num_known: int = 0) -> Recording:
         """A new recording of a run. Nothing is written before its first `keep`.
 
         `num_known`: of a run that was brought back, the events that its old files still hold. The
         new ones begin with a copy, once there is more.
         """
-        recording = Recording(self, secrets.token_urlsafe(ID_BYTES), trace, num_known=num_known)
+        recording = Recording(
+            self.path(secrets.token_urlsafe(ID_BYTES)),
+            trace,
+            most_bytes=self.space.run_bytes,
+            grew_by=self.grew_by,
+            num_known=num_known,
+        )
         self._use(recording)
         return recording
 
@@ -126,7 +132,7 @@ class SavedRuns:
             pass
         return About(), ABOUT_LOST
 
-    def _use(self, user: "Recording | Saved") -> None:
+    def _use(self, user: Recording | Saved) -> None:
         with self._lock:
             self._in_use.add(user)
 
