@@ -18,6 +18,7 @@ from engine.trace.codec import write_trace
 from engine.trace.state import RequestState, State
 
 MAX_CHARACTERS = 50_000  # of a prompt
+AUTO = "auto"
 DEFAULTS = EngineConfig(
     block_size=16,
     num_blocks=513,
@@ -47,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
     pool.add_argument(
         "--kv-cache-memory-bytes",
         metavar="BYTES",
-        help="as many blocks as so much memory buys; auto: what the device has free",
+        help="as many blocks as this memory buys; auto: a share of what the device has free",
     )
     run.add_argument("--max-num-batched-tokens", type=int, default=DEFAULTS.max_num_batched_tokens)
     run.add_argument("--max-num-seqs", type=int, default=DEFAULTS.max_num_seqs)
@@ -79,15 +80,16 @@ def run_prompts(options: argparse.Namespace) -> dict[str, Any]:
     )
     config = _settings(options)
     _check_prompts(options.prompt)
-    kv_bytes = _kv_cache_memory_bytes(options.kv_cache_memory_bytes)
+    given = options.kv_cache_memory_bytes
+    kv_bytes = None if given in (None, AUTO) else _num_bytes(given)
     # torch, only once it is needed
     from engine.sources.live import LiveSource, load_model, num_blocks_for
 
     model = load_model(options.model, dtype=options.dtype, device=options.device)
     longest = min(config.max_model_len, model.max_model_len)
     config = msgspec.structs.replace(config, max_model_len=longest)
-    if kv_bytes is not None:
-        config = msgspec.structs.replace(config, num_blocks=num_blocks_for(kv_bytes, model, config))
+    if given is not None:
+        config = msgspec.structs.replace(config, num_blocks=num_blocks_for(model, config, kv_bytes))
     source = LiveSource(model, config)
     mode = "raw" if options.raw or not model.has_chat_template else "chat"
     for prompt in options.prompt:
@@ -110,14 +112,11 @@ def run_prompts(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _kv_cache_memory_bytes(given: str | None) -> int | None:
-    """None without the option, 0 for auto."""
-    if given is None or given == "auto":
-        return None if given is None else 0
+def _num_bytes(given: str) -> int:
     if not (given.isascii() and given.isdecimal() and len(given) <= MAX_DIGITS and int(given)):
         raise ConfigError(
             f"--kv-cache-memory-bytes {given[:MAX_DIGITS]} is no number of bytes: give one such as "
-            "268435456, or auto"
+            f"268435456, or {AUTO}"
         )
     return int(given)
 

@@ -49,11 +49,11 @@ def plan_for(model: LoadedModel, block_size: int) -> KVCachePlan:
     )
 
 
-def num_blocks_for(kv_bytes: int, model: LoadedModel, config: EngineConfig) -> int:
-    """num_blocks that so many bytes buy, or, where they are 0, the memory that is free."""
-    available = min(available_kv_bytes(model.device), MAX_POOL_BYTES)
-    plan = plan_for(model, config.block_size)
-    return num_blocks_from_bytes(plan, kv_bytes or available, config)
+def num_blocks_for(model: LoadedModel, config: EngineConfig, kv_bytes: int | None) -> int:
+    """num_blocks that so many bytes buy; None: those that a cache may take of what is free."""
+    if kv_bytes is None:
+        kv_bytes = min(available_kv_bytes(model.device), MAX_POOL_BYTES)
+    return num_blocks_from_bytes(plan_for(model, config.block_size), kv_bytes, config)
 
 
 def _group_config(spec: KVCacheSpec) -> GroupConfig:
