@@ -145,7 +145,7 @@ function shape(memory) {
 
 function show(memory) {
   const { root, data, at, last } = memory, { words } = data;
-  if (!root?.isConnected) return;
+  if (!root?.isConnected || !root.querySelector(".heads")) return; // a key came before the picture
   const stage = part(part(part(root, "main"), "right"), "stage"), place = memory.places[at] ?? { blocks: [], tables: {}, facts: {}, say: "" };
   say(part(stage, "say", "p"), place.say);
   SIDES.forEach((_, i) => {
