@@ -291,3 +291,23 @@ def test_a_pool_is_weighed_in_the_numbers_of_the_chosen_dtype(server, app, monke
     assert run.bytes_per_block(8) == 8000
     assert run.bytes_per_block(8, "4bit") == 4000
     assert run.bytes_per_block(8, "float32") == 8000
+
+
+def test_what_fits_is_said_for_the_chosen_dtype(server, app, monkeypatch):
+    monkeypatch.setenv("PAGEWALK_MAX_POOL_BYTES", "400000")
+    monkeypatch.setattr(fake_live, "load_model", lambda progress, **_: "fake:float32")
+    monkeypatch.setattr(fake_live, "dtypes_on_offer", lambda model, path: ("float32", "4bit"))
+    set_number(open_own(app), "num_blocks", 90)
+    assert "num_blocks=90 of 8 tokens is more" in setting(app, "num_blocks")["problem"]
+    arrive(send(app, "typed", {"num_blocks": "90", "dtype": "4bit"}), server)
+    assert setting(app, "num_blocks")["problem"] is None
+
+
+def test_a_dtype_in_whose_numbers_the_pool_does_not_fit_is_refused_at_its_field(
+    server, app, monkeypatch
+):
+    monkeypatch.setenv("PAGEWALK_MAX_POOL_BYTES", "400000")
+    monkeypatch.setattr(fake_live, "dtypes_on_offer", lambda model, path: ("bfloat16", "float32"))
+    arrive(choose(open_own(app), "float32"), server)
+    assert setting(app, "dtype")["problem"].endswith("other runs: lower it to 25 or less.")
+    assert app.button(key="apply").disabled

@@ -21,6 +21,7 @@ CACHING, REFUSES = "enable_prefix_caching", "refuse_oversized"
 WAIT = "wait_for_ever"  # in the form in place of REFUSES, and its opposite
 MOVING = ("max_num_batched_tokens", "max_num_seqs", "long_prefill_token_threshold")
 FIXED = ("block_size", "num_blocks", CACHING)
+OF_ROOM = ("num_blocks", "block_size", weights.FIELD)  # the first that changed is told of it
 
 
 def settings(run: Run) -> None:
@@ -95,7 +96,7 @@ def _too_many(
     run: Run, changed: Mapping[str, Any], problems: Mapping[str, str], text: Text
 ) -> dict[str, str]:
     """What the server has no room for, said at the field before anything is applied."""
-    typed = {name: changed[name] for name in ("block_size", "num_blocks") if name in changed}
+    typed = {name: changed[name] for name in OF_ROOM if name in changed}
     if run.live is None or not typed or "block_size" in problems:
         return {}
     try:
@@ -103,10 +104,11 @@ def _too_many(
     except ConfigError:
         return {}
     size = wanted.get("block_size", _held(run).block_size)
-    given, fits = wanted.get("num_blocks", _held(run).num_blocks), _most_blocks(run, size)
+    given = wanted.get("num_blocks", _held(run).num_blocks)
+    fits = _most_blocks(run, size, wanted.get(weights.FIELD))
     if given <= fits:
         return {}
-    field = "num_blocks" if "num_blocks" in typed else "block_size"
+    field = next(name for name in OF_ROOM if name in typed)
     return {field: text("settings.too_many", given=given, size=size, fits=fits)}
 
 
@@ -122,10 +124,10 @@ def _loads(changed: Mapping[str, Any]) -> bool:
     return weights.FIELD in changed and weights.is_loading(loader.of(changed[weights.FIELD]))
 
 
-def _most_blocks(run: Run, block_size: int) -> int:
+def _most_blocks(run: Run, block_size: int, dtype: str | None = None) -> int:
     """The largest pool that a restart may have, beside the visitor's other runs."""
     held = session.choices().share.pool_bytes(leaving=run)
-    return server_limits().num_blocks_that_fit(run.bytes_per_block(block_size), held)
+    return server_limits().num_blocks_that_fit(run.bytes_per_block(block_size, dtype), held)
 
 
 def _named(sentence: str, changed: Mapping[str, Any]) -> list[str]:
@@ -188,11 +190,7 @@ def _field(run: Run, name: str, problem: str | None, text: Text) -> dict[str, An
     value = session.choices().typed.get(name, given)
     return {
         "key": name,
-        "kind": "switch"
-        if isinstance(given, bool)
-        else "choice"
-        if name == weights.FIELD
-        else "number",
+        "kind": _kind(name, given),
         "options": [[each, weights.named(each, text)] for each in _options(run, name)],
         "label": text.named("setting_label", name),
         "name": _name(name, value, text),
@@ -201,6 +199,12 @@ def _field(run: Run, name: str, problem: str | None, text: Text) -> dict[str, An
         "changed": value != given,
         "problem": problem,
     }
+
+
+def _kind(name: str, given: str | bool) -> str:
+    if name == weights.FIELD:
+        return "choice"
+    return "switch" if isinstance(given, bool) else "number"
 
 
 def _options(run: Run, name: str) -> tuple[str, ...]:
