@@ -63,9 +63,7 @@ def _check_memory(loaded: LoadedModel, dtype: str) -> None:
     if needed > free:
         raise ConfigError.of(
             "loading.no_memory",
-            "the weights as {dtype} need {needed} MiB more while they load, and this server has "
-            "{free} MiB free",
-            dtype=dtype,
+            "{needed} MiB of memory are needed to load them, and {free} MiB are free here",
             needed=needed >> 20,
             free=free >> 20,
         )

@@ -19,7 +19,7 @@ from views.loading import Loader, OtherForm
 from views.text import Text
 from views.turns import Turns
 
-SENTENCE = "the weights as 4bit need 770 MiB more while they load, and this server has 300 MiB free"
+SENTENCE = "770 MiB of memory are needed to load them, and 300 MiB are free here"
 
 
 class Server:

@@ -65,7 +65,7 @@ MESSAGES: dict[str, str] = {
     "error.loading.writing": "変換したモデルを書き込み中",
     "error.loading.loading": "モデルを読み込み中",
     "error.loading.four_bit": "4 ビットの重みを読み込み中",
-    "error.loading.no_memory": "{dtype} の重みは読み込み中に {needed} MiB 必要ですが、このサーバーの空きメモリは {free} MiB です",
+    "error.loading.no_memory": "読み込みにメモリが {needed} MiB 必要ですが、このサーバーの空きは {free} MiB です",
     "error.loading.checking": "モデルを検査中",
     "error.loading.ready": "完了",
     "error.path.torch": "アテンションは通常の torch で計算しています：{why}。",

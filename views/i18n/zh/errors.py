@@ -65,7 +65,7 @@ MESSAGES: dict[str, str] = {
     "error.loading.writing": "正在写出转换后的模型",
     "error.loading.loading": "正在加载模型",
     "error.loading.four_bit": "正在读取 4 位权重",
-    "error.loading.no_memory": "{dtype} 权重在加载时还需要 {needed} MiB 内存，而这台服务器空闲 {free} MiB",
+    "error.loading.no_memory": "加载需要 {needed} MiB 内存，而这台服务器空闲 {free} MiB",
     "error.loading.checking": "正在检查模型",
     "error.loading.ready": "就绪",
     "error.path.torch": "注意力用普通的 torch 计算：{why}。",
