@@ -8,7 +8,7 @@ from views.figures.time.until import BRANCHED, RETURNED, until_words
 from views.runs import Run
 from views.saving import Brought, bring_back, go_on
 from views.text import Text
-from views.weights import is_loading, ready
+from views.weights import is_loading, ready, try_again
 
 
 def find(chosen: Choices, run_id: object) -> Brought | None:
@@ -24,6 +24,7 @@ def find(chosen: Choices, run_id: object) -> Brought | None:
     run.keep()
     if run.script is None:
         chosen.waiting.append(brought)
+        try_again(chosen.share, run.trace.header.dtype)
     return brought
 
 

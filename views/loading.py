@@ -18,8 +18,6 @@ from views.turns import Turns
 SECONDS_BETWEEN_COLLECTIONS = 45
 MOST_PROMPT_THREADS = 4  # pages are drawn meanwhile
 Progress = Callable[[str, float], None]
-
-
 Load = Callable[[Progress], Any]
 
 

@@ -66,12 +66,20 @@ def ready(share: Share, dtype: object, text: Text) -> Loader:
     return loader
 
 
+def try_again(share: Share, dtype: object) -> None:
+    """Where the other weights could not be loaded: there may be memory for them by now."""
+    loader = share.loader.of(dtype)
+    if loader is not share.loader and loader.failure is not None:
+        loader.retry()
+
+
 def why_failed(share: Share, dtype: object, text: Text) -> str | None:
     """One sentence where the other weights could not be loaded; None for the server's own."""
     loader = share.loader.of(dtype)
-    if loader is share.loader or loader.failure is None:
+    failure = loader.failure  # read once: somebody else may have it loaded again
+    if loader is share.loader or failure is None:
         return None
-    return text("weights.failed", dtype=dtype, reason=text.said(loader.failure))
+    return text("weights.failed", dtype=dtype, reason=text.said(failure))
 
 
 def named(dtype: str, text: Text) -> str:

@@ -239,12 +239,18 @@ def test_a_saved_run_goes_on_with_the_weights_that_it_was_made_with(server, save
     assert server.num_loaded == 2
 
 
-def test_a_saved_run_whose_weights_cannot_be_loaded_is_looked_at_and_says_why(server, saved):
+def test_a_saved_run_whose_weights_cannot_be_loaded_says_why_and_goes_on_when_they_can(
+    server, saved
+):
     server.error = ConfigError(SENTENCE)
     app = arrive(opened(saved), server)
     look_until(app, lambda: desk(app).run.refusal is not None)
     assert (desk(app).run.trace.num_steps, desk(app).run.live) == (5, None)
     assert SENTENCE in desk(app).run.refusal
+    server.error = None
+    again = opened(saved)
+    look_until(again, lambda: desk(again).run.live is not None)
+    assert (desk(again).run.live.model, server.num_loaded) == ("fake:4bit", 3)
 
 
 def test_a_saved_run_is_looked_at_where_its_weights_are_not_on_offer(server, saved, monkeypatch):
