@@ -1,12 +1,19 @@
 """Bytes: of the weights, of the cache, and what is left for a cache. No measuring run."""
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
 
 CPU_SHARE = 0.5  # of what is free: other programs live there too
 CUDA_SHARE = 0.9  # vLLM's gpu_memory_utilization
+CGROUPS, OWN_CGROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+LIMITS = (  # of a control group, version 2 and 1: its most, what it holds, and how much of that is
+    ("memory.max", "memory.current", "inactive_file"),  # files that are given back on demand
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
 
 
 def weight_bytes(model: Any) -> int:
@@ -19,7 +26,7 @@ def free_bytes(device: torch.device) -> int:
     """Memory that nobody uses at this moment on `device`."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
-    return _free_host_bytes()
+    return min([_free_host_bytes(), *_left_by_cgroups()])
 
 
 def available_kv_bytes(device: torch.device, share: float | None = None) -> int:
@@ -45,3 +52,31 @@ def _free_host_bytes() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, ValueError, OSError):
         return 4 << 30
+
+
+def _left_by_cgroups() -> Iterator[int]:
+    """What the limits around this process leave, a container's say: the machine may have more."""
+    try:
+        lines = OWN_CGROUPS.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers not in ("", "memory"):
+            continue
+        root = CGROUPS / controllers
+        group = root / path.lstrip("/")  # inside of a container it may be there as `root` alone
+        for folder in (group, *group.parents[: len(group.parts) - len(root.parts)]):
+            yield from _left_by(folder)
+
+
+def _left_by(folder: Path) -> Iterator[int]:
+    """Nothing where the group sets no limit."""
+    for most, held, files in LIMITS:
+        try:
+            limit, used = (int((folder / name).read_text()) for name in (most, held))
+            lines = (folder / "memory.stat").read_text().splitlines()
+        except (OSError, ValueError):
+            continue
+        stat = dict(line.split(maxsplit=1) for line in lines)
+        yield max(0, limit - used + int(stat.get(files, 0)))
