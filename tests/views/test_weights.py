@@ -15,7 +15,6 @@ from tests.views.branches import branch, go_to_end_of, names, run_steps, said, t
 from tests.views.page import load, notice, open_own, payload, prompt, send, set_number, setting
 from views.drafts import Branch, Restart
 from views.figures.kernel.engine_path import engine_path
-from views.loading import Loader, OtherForm
 from views.text import Text
 from views.turns import Turns
 
@@ -258,30 +257,6 @@ def test_a_saved_run_is_looked_at_where_its_weights_are_not_on_offer(server, sav
     app = load(opened(saved))
     look_until(app, lambda: desk(app).run.refusal is not None)
     assert "dtype='4bit', and this server has 'bfloat16'" in desk(app).run.refusal
-
-
-def test_both_forms_compute_in_the_same_turns_and_are_each_loaded_once():
-    loads = []
-
-    def load(name):
-        def loaded(progress):
-            loads.append(name)
-            return name
-
-        return loaded
-
-    both = Loader(load("own"), lambda model: OtherForm(("bfloat16", "4bit"), load("other")))
-    assert both.of("4bit") is both
-    both.start()
-    both._future.result(10)
-    assert (both.dtypes, both.of("bfloat16"), both.of(None)) == (("bfloat16", "4bit"), both, both)
-    other = both.of("4bit")
-    assert other.lock is both.lock
-    for _ in range(3):
-        other.start()
-        other.retry()
-    assert other._future.result(10) == "other"
-    assert loads == ["own", "other"]
 
 
 def test_the_path_of_a_run_names_its_own_dtype():
