@@ -93,6 +93,8 @@ BEHIND_PAGES = Room(
         "views.changing",
         "views.limits",
         "views.saving",
+        "views.brought",
+        "views.origin",
         "views.practice",
         "views.beat",
         "lessons",
@@ -215,7 +217,7 @@ ROOMS: dict[str, Room] = {
     "views.pages.home": PAGE._replace(ours=(*PAGE.ours, "views.first_page")),
     "views.widgets": PAGE,
     "views.components": PAGE._replace(packages=("streamlit", "msgspec")),
-    **dict.fromkeys(("views.leaving", "views.turns", "views.asked"), Room()),
+    **dict.fromkeys(("views.leaving", "views.turns", "views.asked", "views.origin"), Room()),
     "views.session": Room(
         ours=(
             "views.leaving",
@@ -247,7 +249,8 @@ ROOMS: dict[str, Room] = {
         packages=("streamlit",),
     ),
     **dict.fromkeys(("views.runs", "views.drafts", "views.branching", "views.shelf"), BEHIND_PAGES),
-    **dict.fromkeys(("views.workloads", "views.comparing", "views.saving"), BEHIND_PAGES),
+    **dict.fromkeys(("views.workloads", "views.comparing"), BEHIND_PAGES),
+    **dict.fromkeys(("views.saving", "views.brought"), BEHIND_PAGES),
     "views.opening": BEHIND_PAGES._replace(ours=(*BEHIND_PAGES.ours, "views.figures.opened")),
     "views.limits": Room(ours=("engine.sources.saved", *SETTINGS, *TEXTS)),
     "views.weights": CHOOSING._replace(ours=(*CHOOSING.ours, "views.loading", "views.share")),

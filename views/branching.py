@@ -19,8 +19,8 @@ from engine.trace.trace import Trace
 from engine.workload import naming_tokens
 from views.drafts import Branch, numbers_of
 from views.examples import Example
+from views.origin import Origin
 from views.runs import Run
-from views.shelf import Origin
 from views.text import Text
 
 

@@ -3,10 +3,10 @@
 import importlib
 
 from engine.errors import PagewalkError, SourceError
+from views.brought import Brought, bring_back, go_on
 from views.choices import Choices
 from views.figures.time.until import BRANCHED, RETURNED, until_words
 from views.runs import Run
-from views.saving import Brought, bring_back, go_on
 from views.text import Text
 from views.weights import is_loading, ready, try_again
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from engine.trace.state import Cursor
 from views.asked import Asked
 from views.beat import Beat
+from views.brought import Brought
 from views.drafts import Draft, Restart
 from views.examples import DOC_EXAMPLE, OWN
 from views.figures.block.kv import FIRST, Place
@@ -14,11 +15,11 @@ from views.figures.selection import NOTHING, Selection
 from views.figures.sizing.sizing_inputs import Inputs
 from views.figures.time.timeline import ZOOMS
 from views.figures.time.until import BRANCHED, RETURNED, Until
+from views.origin import Origin
 from views.practice import Practice
 from views.runs import Run
-from views.saving import Brought
 from views.share import Share
-from views.shelf import Left, Origin, Shelf
+from views.shelf import Left, Shelf
 from views.study import Study
 
 START, NO_DRAFT = Cursor(0, 0), Draft()

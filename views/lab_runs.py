@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from engine.errors import SourceError
 from views.beginning import recorded
+from views.brought import bring_back
 from views.choices import Choices
 from views.examples import EXAMPLES
 from views.runs import Run
-from views.saving import bring_back
 from views.text import Text
 
 

@@ -3,7 +3,7 @@
 import itertools
 import time
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from engine.config import EngineConfig, SamplingParams
 from engine.errors import ConfigError, TraceError
@@ -16,11 +16,9 @@ from engine.trace.trace import Trace
 from views.drafts import Branch, Draft, numbers_of, told_longer
 from views.examples import Example
 from views.figures.time.until import BRANCHED, DONE, RETURNED, Until, find_next
+from views.saving import Saving
 from views.text import Text
 from views.turns import Turns
-
-if TYPE_CHECKING:
-    from views.saving import Saving
 
 MAX_STEPS_AT_ONCE = 64
 SECONDS_AT_ONCE = 0.2  # then the page is drawn, and others get at the model

@@ -9,9 +9,9 @@ from engine.config import EngineConfig
 from engine.sources.saved import Saved, SavedRuns
 from views.limits import MIN_BLOCKS, server_limits
 from views.loading import Loader, load_default_model
+from views.origin import Origin
 from views.runs import Run
 from views.saving import Saving
-from views.shelf import Origin
 from views.text import Text
 
 

@@ -1,22 +1,13 @@
 """The runs that a visitor has side by side: one, and the branches that came of it."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from engine.trace.state import Cursor
+from views.origin import Origin
 from views.runs import Run
 
 MAX_RUNS = 6
-
-
-class Origin(NamedTuple):
-    """Where a branch came from, and what is different in it."""
-
-    number: int  # of the run that it left
-    step: int
-    settings: dict[str, Any]
-    redone: bool = False  # its past was done again under these settings
-    request_id: str | None = None  # the prompt that came in there
 
 
 @dataclass

@@ -16,11 +16,12 @@ from engine.trace.events import RequestAdded, StepBegan
 from engine.trace.seal import seal
 from tests.views import fake_live
 from views.branching import branch_of, scripted_run
+from views.brought import bring_back, go_on
 from views.drafts import Branch, Draft
 from views.examples import DOC_EXAMPLE, EXAMPLES, OWN
+from views.origin import Origin
 from views.runs import Run
-from views.saving import Saving, bring_back, go_on
-from views.shelf import Origin
+from views.saving import Saving
 from views.text import Text
 
 WORDS = Text()
