@@ -158,7 +158,8 @@ def _kv_event(event: KVCacheEvent, run: ScriptedRun, as_int: bool) -> dict[str, 
             "lora_id": _lora_id(event.lora_name, run),
             "medium": "GPU",
             "lora_name": event.lora_name,
-            "extra_keys": [keys and list(keys) for keys in event.extra_keys] or None,
+            "extra_keys": [None if keys is None else list(keys) for keys in event.extra_keys]
+            or None,
         }
     if isinstance(event, BlockRemoved):
         return {

@@ -2,9 +2,9 @@
 
     python -m tests.against_vllm VLLM_PYTHON [--runs 200] [--first SEED] [--keep DIR] [--digests FILE]
 
-VLLM_PYTHON is an interpreter that has vLLM 0.17.1 (its CPU build will do) and xxhash. Exits with 1 at a
-difference, whose workload and record stay in DIR, and with 2 where VLLM_PYTHON is no such interpreter. `--digests FILE` adds what vLLM did to FILE,
-for tests/core/test_random_runs.py.
+VLLM_PYTHON is an interpreter that has vLLM 0.17.1 (its CPU build will do) and xxhash. Exits with 1 at
+a difference, whose workload and record stay in DIR, and with 2 where VLLM_PYTHON is no such
+interpreter. `--digests FILE` adds what vLLM did to FILE, for tests/core/test_random_runs.py.
 """
 
 import argparse
