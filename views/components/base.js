@@ -69,8 +69,8 @@ const sync = (parent, items, make, update) => {
   while (parent.childElementCount > items.length) parent.lastElementChild.remove();
   items.forEach((item, i) => update(parent.children[i] ?? parent.appendChild(make()), item, i));
 };
-// A name and what is said of it, with the colon of the script that the name ends in.
-const titled = (name, words) => `${name}${/[\u3040-\u30ff\u4e00-\u9fff]$/.test(name) ? "：" : ": "}${words}`;
+// A name of ours and what is said of it, with the colon of the language that it is in.
+const titled = (name, words) => `${name}${/[\u3040-\u30ff\u4e00-\u9fff]/.test(name) ? "：" : ": "}${words}`;
 const fill = (template, values) => template.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
 // A drawn token: a plain text, or [text, kind] runs with signs and bytes.
 const draw = (node, drawn) => {
