@@ -41,7 +41,7 @@ def test_the_numbers_that_lesson_15_gives_for_later_versions_are_theirs():
     loaded = load_lesson("15")
     later = later_traces(loaded, "count_lookups_once")
     then = [loaded.value(name, later) for name in ("preempted_queries", "preempted_hits")]
-    assert then == [loaded.value("b_tokens"), loaded.value("resumed_hit")] == [13, 8]
+    assert then == [loaded.value("later_queries"), loaded.value("later_hits")] == [13, 8]
 
 
 def copied(tmp_path: Path) -> Path:

@@ -80,6 +80,17 @@ def test_what_later_versions_do_is_told_of_the_own_run_and_shown_with_it():
     assert chosen.study.changes == {}
 
 
+def test_where_nobody_is_preempted_later_versions_count_none_either():
+    chosen = reading("15", {"settings": {"num_blocks": "13"}})
+    chosen.study.turn([chunk.id for chunk in chosen.study.loaded.lesson.chunks].index("apart"))
+    (badge,) = drawn(chosen)["badges"]
+    told = "then 0 tokens are asked and 0 hit here, instead of 0 and 0."
+    assert said(badge["text"]).endswith(told)
+    ACTIONS["later"](chosen, None, "counted_once")
+    assert chosen.study.scenario == "main_later"
+    assert drawn(chosen)["badges"][0]["switch"]["is_on"]
+
+
 def test_a_text_that_holds_however_it_is_changed_says_so_and_is_not_excused():
     loaded = load_lesson("7")
     words = loaded.words("en")
