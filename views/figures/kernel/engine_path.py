@@ -6,7 +6,8 @@ from engine.trace.header import TraceHeader
 from views.text import Text
 
 TORCH = "torch-reference"  # engine/runner/attention/reference.py
-DECODES = {"native": "path.words_c", "graph": "path.words_graphs"}  # engine/runner: how a name begins
+# How the runner's names of its ways to decode begin.
+DECODES = {"native": "path.words_c", "graph": "path.words_graphs"}
 SHORT = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 
 
