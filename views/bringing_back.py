@@ -82,6 +82,7 @@ def engage(chosen: Choices) -> None:
             chosen.model_is_seen = False
             continue
         chosen.waiting.remove(brought)
+        _no_longer_say(chosen, words("saved.waiting"), words)
         try:
             loader = ready(chosen.share, run.trace.header.dtype, words)
             live = importlib.import_module("engine.sources.live")
@@ -91,6 +92,13 @@ def engage(chosen: Choices) -> None:
         except PagewalkError as error:
             run.refusal = error.sentence
         chosen.follow(run)
+
+
+def _no_longer_say(chosen: Choices, sentence: str, text: Text) -> None:
+    """Whoever asked for something meanwhile was told so, and has read what is over now."""
+    for kind in ("note", "error"):
+        if text.said(chosen.notices.get(kind, "")) == sentence:
+            del chosen.notices[kind]
 
 
 def why_no_engine(chosen: Choices) -> str | None:

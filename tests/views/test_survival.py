@@ -124,7 +124,7 @@ def test_before_the_model_is_there_a_run_can_be_looked_at_and_nothing_pretends_m
         assert notice(send(back, what, sent), "error") == why
     is_loaded.set()
     load(back)
-    assert notice(back, "at_rest") is None
+    assert (notice(back, "at_rest"), notice(back, "error")) == (None, None), "it is over"
     assert "being brought back: wait" in notice(send(back, "aborted", "r0"), "error")
     come_back(back)
     assert prompt_form(back)["can_add"]
