@@ -83,8 +83,10 @@ def run_prompts(options: argparse.Namespace) -> dict[str, Any]:
     given = options.kv_cache_memory_bytes
     kv_bytes = None if given in (None, AUTO) else _num_bytes(given)
     # torch, only once it is needed
-    from engine.sources.live import LiveSource, load_model, num_blocks_for
+    from engine.sources.live import MAX_POOL_BYTES, LiveSource, load_model, num_blocks_for
 
+    if kv_bytes is not None and kv_bytes > MAX_POOL_BYTES:
+        raise ConfigError(f"--kv-cache-memory-bytes {given}: at most {MAX_POOL_BYTES} are taken")
     model = load_model(options.model, dtype=options.dtype, device=options.device)
     longest = min(config.max_model_len, model.max_model_len)
     config = msgspec.structs.replace(config, max_model_len=longest)

@@ -68,6 +68,10 @@ def test_two_prompts_share_the_system_prompt_and_leave_a_trace(tmp_path, capsys)
         (["--prompt", "hi", "--num-blocks", "3"], "the pool has 2"),
         (["--prompt", "hi", "--kv-cache-memory-bytes", "1 GB"], "1 GB is no number of bytes"),
         (["--prompt", "hi", "--kv-cache-memory-bytes", "0"], "268435456, or auto"),
+        (
+            ["--prompt", "hi", "--kv-cache-memory-bytes", "4294967297"],
+            "--kv-cache-memory-bytes 4294967297: at most 4294967296 are taken",
+        ),
         (["--prompt", "hi", "--kv-cache-memory-bytes", "9000000"], "max_model_len=2048 needs 128"),
     ],
 )
