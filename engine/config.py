@@ -194,7 +194,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         self._check_cached_sizes(sizes)
 
     def _check_cached_sizes(self, sizes: list[int]) -> None:
-        """A hit is a multiple of `needed` tokens: what the managers of windows and chunks assert."""
+        """A hit is a multiple of `needed` tokens: what ChunkedLocalAttentionManager asserts."""
         needed = math.lcm(*sizes)
         groups = list(zip(self.groups, sizes, strict=True))
         is_eagle = self.spec is not None and self.spec.drops_last_hit_block
@@ -211,14 +211,6 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
                 "group.chunked_eagle",
                 "a chunked_local group with spec.method='eagle': vLLM 0.17.1 does not take them "
                 "together under prefix caching: choose another method, or turn caching off",
-            )
-        if is_eagle and any(group.window and size != needed for group, size in groups):
-            raise ConfigError.of(
-                "group.sliding_eagle",
-                "a sliding group beside others of larger blocks with spec.method='eagle': at its "
-                "first prefix hit vLLM 0.17.1 would end: set kv_groups.block_size={needed} there, "
-                "choose another method, or turn caching off",
-                needed=needed,
             )
 
     @property

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from engine.core.block_hash import merge_hashes
 from engine.core.block_pool import BlockPool
 from engine.core.kv_cache_spec import FullAttentionSpec, KVCacheSpec, MLAAttentionSpec
-from engine.core.single_type_manager import PrefixQuery, SingleTypeManager, build_manager
+from engine.core.prefix_query import PrefixQuery
+from engine.core.single_type_manager import SingleTypeManager, build_manager
 
 
 class Hit(NamedTuple):
@@ -116,7 +117,8 @@ class Coordinator:
             return "eagle"
         alone = [kind._replace(group_ids=(id_,)) for kind in self.kinds for id_ in kind.group_ids]
         if len(alone) > 1 and any(
-            self._hit_of_kind(group, block_hashes, num_tokens - 1, {}) > hit.num_tokens
+            self._hit_of_kind(group, block_hashes, num_tokens - 1, {}, explains=True)
+            > hit.num_tokens
             for group in alone
         ):
             return "groups"
@@ -139,14 +141,16 @@ class Coordinator:
         found: dict[int, list[int]],
         *,
         keeps_last_block: bool = False,
+        explains: bool = False,
     ) -> int:
-        """Look up one kind, note its blocks in `found`, and return its hit in tokens."""
+        """Look up one kind, note its blocks in `found`, and return its hit in tokens. `explains`:
+        another lookup, which a request asked for."""
         size = kind.spec.block_size
         if kind.is_full and kind.group_ids[0] in found:
             return max_length // size * size  # a shorter prefix of a full hit is a hit
         hashes = merge_hashes(block_hashes, kind.hash_factor)
         drops = self.drops_last_hit_block and not keeps_last_block
-        query = PrefixQuery(hashes, max_length, kind.group_ids, drops, self.alignment)
+        query = PrefixQuery(hashes, max_length, kind.group_ids, drops, self.alignment, not explains)
         rows = kind.manager.find_longest_cache_hit(kind.spec, self.pool, query)
         for group_id, row in zip(kind.group_ids, rows, strict=True):
             found[group_id] = row

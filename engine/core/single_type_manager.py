@@ -4,7 +4,6 @@ vLLM 0.17.1: v1/core/single_type_kv_cache_manager.py
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from engine.core.block import NULL_BLOCK_ID
 from engine.core.block_hash import merge_hashes
@@ -20,19 +19,10 @@ from engine.core.kv_cache_spec import (
     SlidingWindowSpec,
     cdiv,
 )
+from engine.core.prefix_query import PrefixQuery
 from engine.core.request import Request
 from engine.errors import ConfigError
 from engine.trace.events import HolesMade
-
-
-class PrefixQuery(NamedTuple):
-    """What is asked of the cache for the groups of one spec."""
-
-    block_hashes: Sequence[bytes]  # of the spec's own block size
-    max_length: int  # tokens
-    group_ids: Sequence[int]  # a block must be cached in all of them
-    drops_last_block: bool  # EAGLE
-    alignment: int  # tokens: the hit must be a multiple of it
 
 
 class SingleTypeManager:
@@ -226,6 +216,7 @@ class SlidingWindowManager(SingleTypeManager):
             while len(columns) * size % query.alignment:
                 columns.pop()
         if query.drops_last_block and columns:
+            query.check_drop(size)
             columns.pop()
         return _rows(columns, query.group_ids)
 

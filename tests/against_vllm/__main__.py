@@ -21,6 +21,7 @@ from engine.workload import parse_workload
 from tests.against_vllm.digest import digest_of
 from tests.against_vllm.random_workloads import random_workload
 
+LISTED = "workloads.txt"  # their paths, one a line
 RECORDER = Path(__file__).parent / "record.py"
 VERSION = "0.17.1"
 ASK_VERSION = "import vllm, xxhash; print(vllm.__version__)"
@@ -58,16 +59,13 @@ def compared(vllm_python: str, seeds: Sequence[int], folder: Path) -> Iterator[C
     paths = [folder / f"random_{seed}.json" for seed in seeds]
     for seed, path in zip(seeds, paths, strict=True):
         path.write_text(json.dumps(random_workload(seed)), encoding="utf-8")
-    with subprocess.Popen(
-        [vllm_python, RECORDER, folder],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as recorder:
-        assert recorder.stdin is not None
+    (folder / LISTED).write_text("\n".join(map(str, paths)), encoding="utf-8")
+    command = [vllm_python, RECORDER, folder]
+    with (
+        (folder / LISTED).open(encoding="utf-8") as listed,
+        subprocess.Popen(command, stdin=listed, stdout=subprocess.PIPE, text=True) as recorder,
+    ):
         assert recorder.stdout is not None
-        recorder.stdin.write("\n".join(map(str, paths)))
-        recorder.stdin.close()
         for seed, path in zip(seeds, paths, strict=True):
             if recorder.stdout.readline().strip() != path.stem:
                 raise SourceError(f"vLLM's side ended before {path.stem}; it says why above")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from engine.config import GroupConfig, SpecConfig
 from engine.errors import ConfigError
 from tests.core.builders import run_script
 
@@ -49,3 +50,28 @@ def test_a_prompt_without_room_for_an_answer_is_refused():
 def test_what_finishes_is_never_called_stuck():
     run, _ = run_script([SHORT], block_size=4, num_blocks=4)
     assert run.engine.stuck_reason is None
+
+
+WINDOWED = {
+    "block_size": 4,
+    "num_blocks": 60,
+    "kv_groups": (GroupConfig(type="full", block_size=8), GroupConfig(type="sliding", window=5)),
+    "spec": SpecConfig(method="eagle", num_speculative_tokens=1),
+}
+
+
+def test_a_window_beside_larger_blocks_under_eagle_runs_until_its_first_hit_as_in_vllm():
+    strangers = [
+        {
+            "id": f"r{n}",
+            "arrival_step": n,
+            "prompt": list(range(40 * n, 40 * n + 20)),
+            "output": [1],
+        }
+        for n in range(3)
+    ]
+    run, _ = run_script(strangers, **WINDOWED)
+    assert not run.engine.has_unfinished_requests
+    again = {**strangers[0], "id": "again", "arrival_step": 4}
+    with pytest.raises(ConfigError, match=r"first prefix hit, which is here, vLLM 0\.17\.1 ends"):
+        run_script([*strangers, again], **WINDOWED)
