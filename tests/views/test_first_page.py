@@ -137,3 +137,12 @@ def test_home_says_which_page_is_not_there(language, says):
         assert app.run().info[0].value.startswith("There is no page `/learn/9`. ")
     app.query_params["no_page"] = "[a](http://b)"
     assert not app.run().info
+
+
+def test_behind_a_path_of_the_server_home_names_addresses_that_are_there(monkeypatch):
+    monkeypatch.setattr("views.first_page.place", lambda path: f"/kv/{path}")
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    app.query_params["no_page"] = "lessons"
+    (info,) = app.run().info
+    assert info.value.startswith("There is no page `/kv/lessons`. ")
+    assert info.value.endswith("the lessons are at `/kv/learn`.")

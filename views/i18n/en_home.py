@@ -3,7 +3,7 @@
 MESSAGES: dict[str, str] = {
     "home.page": "Home",
     "home.what": "Watch a real paged-attention engine think: where the keys and values of every token live, block by block, exactly as vLLM 0.17.1 keeps them.",
-    "home.no_page": "There is no page `/{name}`. Every page can be reached from here; the lessons are at `/learn`.",
+    "home.no_page": "There is no page `{place}`. Every page can be reached from here; the lessons are at `{lessons}`.",
     "home.learn": "Start lesson {n}",
     "home.learn_on": "Go on with lesson {n}",
     "home.learn_about": "Read a little, predict what the engine does next, and let it show you. No model needed.",

@@ -38,7 +38,8 @@ def _page(doors: Sequence[Page], labs: Mapping[str, Page]) -> None:
         st.markdown(f"# {text('app.title')}")
         st.markdown(text("home.what"))
         if PAGE_PATH.fullmatch(missing := st.query_params.get(NO_PAGE, "")):
-            st.info(text("home.no_page", name=missing))
+            asked, lessons = first_page.place(missing), first_page.place("learn")
+            st.info(text("home.no_page", place=asked, lessons=lessons))
         piece("moving", moving(session.recorded_example(), text))
         st.caption(text("home.picture_about"))
         learn, play, opened = doors

@@ -3,7 +3,7 @@
 MESSAGES: dict[str, str] = {
     "home.page": "ホーム",
     "home.what": "本物の paged attention エンジンの動きを、その目で。すべてのトークンの K/V がどこにあるかを、ブロック単位で、vLLM 0.17.1 とまったく同じ管理のまま見られます。",
-    "home.no_page": "`/{name}` というページはありません。どのページへもここから行けます。レッスンは `/learn` にあります。",
+    "home.no_page": "`{place}` というページはありません。どのページへもここから行けます。レッスンは `{lessons}` にあります。",
     "home.learn": "レッスン {n} を始める",
     "home.learn_on": "レッスン {n} を続ける",
     "home.learn_about": "少し読み、エンジンの次の動きを予測し、実際の動きで確かめます。モデルは不要です。",

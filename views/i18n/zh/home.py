@@ -3,7 +3,7 @@
 MESSAGES: dict[str, str] = {
     "home.page": "首页",
     "home.what": "看一个真实的 paged attention 引擎如何思考：每个 token 的 key 和 value 放在哪里，逐块可见，与 vLLM 0.17.1 的做法完全一致。",
-    "home.no_page": "没有 `/{name}` 这个页面。所有页面都可以从这里打开；课程在 `/learn`。",
+    "home.no_page": "没有 `{place}` 这个页面。所有页面都可以从这里打开；课程在 `{lessons}`。",
     "home.learn": "开始第 {n} 课",
     "home.learn_on": "继续第 {n} 课",
     "home.learn_about": "读一小段，预测引擎下一步做什么，再让它演示给你看。不需要模型。",
