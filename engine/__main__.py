@@ -50,6 +50,11 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="BYTES",
         help="as many blocks as this memory buys; auto: a share of what the device has free",
     )
+    run.add_argument(
+        "--max-model-len",
+        type=int,
+        help=f"tokens of a prompt and its answer; {DEFAULTS.max_model_len}, or what the model takes",
+    )
     run.add_argument("--max-num-batched-tokens", type=int, default=DEFAULTS.max_num_batched_tokens)
     run.add_argument("--max-num-seqs", type=int, default=DEFAULTS.max_num_seqs)
     run.add_argument("--no-prefix-caching", action="store_true")
@@ -64,6 +69,9 @@ def _settings(options: argparse.Namespace) -> EngineConfig:
         "num_blocks": options.num_blocks,
         "max_num_batched_tokens": options.max_num_batched_tokens,
         "max_num_seqs": options.max_num_seqs,
+        "max_model_len": DEFAULTS.max_model_len
+        if options.max_model_len is None
+        else options.max_model_len,
         "enable_prefix_caching": not options.no_prefix_caching,
         "refuse_oversized": True,
     }
@@ -88,8 +96,9 @@ def run_prompts(options: argparse.Namespace) -> dict[str, Any]:
     if kv_bytes is not None and kv_bytes > MAX_POOL_BYTES:
         raise ConfigError(f"--kv-cache-memory-bytes {given}: at most {MAX_POOL_BYTES} are taken")
     model = load_model(options.model, dtype=options.dtype, device=options.device)
-    longest = min(config.max_model_len, model.max_model_len)
-    config = msgspec.structs.replace(config, max_model_len=longest)
+    if options.max_model_len is None:
+        longest = min(config.max_model_len, model.max_model_len)
+        config = msgspec.structs.replace(config, max_model_len=longest)
     if given is not None:
         config = msgspec.structs.replace(config, num_blocks=num_blocks_for(model, config, kv_bytes))
     source = LiveSource(model, config)

@@ -73,6 +73,9 @@ def test_two_prompts_share_the_system_prompt_and_leave_a_trace(tmp_path, capsys)
             "--kv-cache-memory-bytes 4294967297: at most 4294967296 are taken",
         ),
         (["--prompt", "hi", "--kv-cache-memory-bytes", "9000000"], "max_model_len=2048 needs 128"),
+        (["--prompt", "hi", "--max-model-len", "0"], "max_model_len=0"),
+        (["--prompt", "hi", "--max-model-len", "9000"], "exceeds the 8192 positions"),
+        (["--prompt", "hi", "--max-model-len", "20"], "max_model_len=20"),
     ],
 )
 def test_a_mistake_gets_one_sentence_and_exit_code_1(arguments, said, capsys):

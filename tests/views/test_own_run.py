@@ -71,6 +71,7 @@ def test_what_later_versions_do_is_told_of_the_own_run_and_shown_with_it():
     ACTIONS["turned"](chosen, None, 1)
     (badge,) = drawn(chosen)["badges"]
     assert "reads 3, 4, 5, 6, 7, 8, 2, 1 instead of 4, 5, 6, 7, 8, 3, 2, 1." in said(badge["text"])
+    assert "Written for the recorded run. " in said(badge["text"])
     ACTIONS["later"](chosen, None, "partial_tails")
     assert chosen.study.scenario == "five_later"
     later = chosen.study.traces["five_later"]

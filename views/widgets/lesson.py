@@ -70,7 +70,8 @@ def lesson_payload(study: Study, text: Text) -> dict[str, Any]:
             study.complaint,
         )
         question = open_question(asked, words, values, text)
-    later = Later(study.told, study.can_switch, study.variants)
+    remark = text("learn.written") if study.is_changed else ""
+    later = Later(study.told, study.can_switch, study.variants, remark)
     is_alone = not study.is_over and set(here.hides) == set(KEYS)
     return {
         "page": f"{loaded.name}/{study.chunk}/{study.is_over}",

@@ -8,7 +8,7 @@ from lessons.grading import Grade
 from lessons.library import LoadedLesson
 from lessons.questions import Question, all_questions
 from lessons.schema import Badge, Chunk, Prediction, thread_url
-from lessons.text import Paragraphs, Words, shown
+from lessons.text import Paragraph, Paragraphs, Span, Words, shown
 from views.text import Text
 
 SOURCE_URL = "https://github.com/vllm-project/vllm/blob/v0.17.1/vllm/"
@@ -179,6 +179,7 @@ class Later(NamedTuple):
     told: Collection[str]  # badges by id
     can_switch: Collection[str]
     shown: Collection[str]  # those that are on
+    remark: str = ""  # stands under what is told
 
 
 def badges(
@@ -190,9 +191,7 @@ def badges(
             "id": badge.id,
             "title": _changed(badge, text),
             "what": words.plain(f"badge.{badge.id}.what", values),
-            "text": drawn(words.filled(f"badge.{badge.id}", values))
-            if badge.id in later.told
-            else [],
+            "text": _told_of(badge, later, words, values) if badge.id in later.told else [],
             "url": thread_url(badge.change),
             "switch": _switch(badge.id in later.shown, text)
             if badge.id in later.can_switch
@@ -200,6 +199,12 @@ def badges(
         }
         for badge in loaded.lesson.badges
     ]
+
+
+def _told_of(badge: Badge, later: Later, words: Words, values: Values) -> list[dict[str, Any]]:
+    remark = Paragraph("paragraph", (Span("plain", later.remark),))
+    told = words.filled(f"badge.{badge.id}", values)
+    return drawn((*told, remark) if later.remark else told)
 
 
 def _changed(badge: Badge, text: Text) -> str:
