@@ -91,16 +91,12 @@ def run_prompts(options: argparse.Namespace) -> dict[str, Any]:
     given = options.kv_cache_memory_bytes
     kv_bytes = None if given in (None, AUTO) else _num_bytes(given)
     # torch, only once it is needed
-    from engine.sources.live import MAX_POOL_BYTES, LiveSource, load_model, num_blocks_for
+    from engine.sources.live import MAX_POOL_BYTES, LiveSource, load_model
 
     if kv_bytes is not None and kv_bytes > MAX_POOL_BYTES:
         raise ConfigError(f"--kv-cache-memory-bytes {given}: at most {MAX_POOL_BYTES} are taken")
     model = load_model(options.model, dtype=options.dtype, device=options.device)
-    if options.max_model_len is None:
-        longest = min(config.max_model_len, model.max_model_len)
-        config = msgspec.structs.replace(config, max_model_len=longest)
-    if given is not None:
-        config = msgspec.structs.replace(config, num_blocks=num_blocks_for(model, config, kv_bytes))
+    config = _fitted(config, options, model, kv_bytes)
     source = LiveSource(model, config)
     mode = "raw" if options.raw or not model.has_chat_template else "chat"
     for prompt in options.prompt:
@@ -121,6 +117,20 @@ def run_prompts(options: argparse.Namespace) -> dict[str, Any]:
         "steps": source.engine.step_index,
         "num_blocks": config.num_blocks,
     }
+
+
+def _fitted(
+    config: EngineConfig, options: argparse.Namespace, model: Any, kv_bytes: int | None
+) -> EngineConfig:
+    """What the options leave to the model and to the memory."""
+    from engine.sources.live import num_blocks_for
+
+    if options.max_model_len is None:
+        longest = min(config.max_model_len, model.max_model_len)
+        config = msgspec.structs.replace(config, max_model_len=longest)
+    if options.kv_cache_memory_bytes is not None:
+        config = msgspec.structs.replace(config, num_blocks=num_blocks_for(model, config, kv_bytes))
+    return config
 
 
 def _num_bytes(given: str) -> int:
