@@ -61,7 +61,7 @@ def test_a_later_version_on_the_stage_is_said_over_a_text_about_0_17_1():
     study.variants = {"partial_tails"}
     assert scene_on_stage(study, TEXT) == "Three, 7 blocks, unhashed ones first (later than 0.17.1)"
     assert lesson_payload(study, TEXT)["written"] == (
-        "The stage shows what later versions do (vllm#42656): Three, 7 blocks, tails first. "
+        "The stage shows what later versions do (vllm#42656): Three, 7 blocks, unhashed ones first. "
         "The text speaks of 0.17.1."
     )
 
