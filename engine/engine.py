@@ -8,7 +8,7 @@ while engine.has_unfinished_requests:
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from engine.checks import check_token_ids, whole_number
@@ -23,9 +23,11 @@ from engine.core.scheduler import Scheduler
 from engine.core.snapshot import snapshot
 from engine.core.stats import PrefixCacheStats
 from engine.errors import ConfigError, Sentence
+from engine.replay import replay
 from engine.trace.events import (
     CacheReset,
     Emit,
+    Event,
     RequestAborted,
     SettingChanged,
     SlotsWritten,
@@ -272,6 +274,17 @@ class Engine:
             usable=usable,
             behind=behind,
         )
+
+    # Replay -----------------------------------------------------------------------------------
+
+    def replay(self, events: Iterable[Event], until: int | None = None) -> None:
+        """Re-execute the inputs of a recorded run on this new engine, up to step `until`.
+
+        Recorded tokens are forced, so K and V are rebuilt and the same tokens come out whatever
+        the sampling was. TraceError if the run takes another course than the recorded one.
+        """
+        assert self.step_index == 0, "replay needs a new engine"
+        replay(self, events, until)
 
     # The engine's own picture -----------------------------------------------------------------
 

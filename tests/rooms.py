@@ -143,7 +143,9 @@ ROOMS: dict[str, Room] = {
         ),
         RUNNER._replace(packages=("torch", "triton")),
     ),
-    "engine.engine": Room(ours=("engine.core", "engine.runner", "engine.trace", *SETTINGS)),
+    "engine.engine": Room(
+        ours=("engine.core", "engine.runner", "engine.trace", "engine.replay", *SETTINGS)
+    ),
     "engine.replay": Room(ours=("engine.engine", "engine.core", "engine.trace", *SETTINGS)),
     "engine.workload": SCRIPTED,
     "engine.recorded_run": SCRIPTED,

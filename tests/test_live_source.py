@@ -10,7 +10,6 @@ from engine.sources.live import LiveSource, load_model
 from engine.trace.codec import without_times
 from engine.trace.events import TokensSampled
 from engine.trace.trace import Trace
-from tests.replaying import replay
 
 CONFIG = EngineConfig(block_size=8, num_blocks=40, max_num_batched_tokens=32, max_model_len=200)
 
@@ -51,7 +50,7 @@ def test_a_replay_rebuilds_k_and_v_and_goes_on_as_the_original(model):
     again = Trace(source.trace.header)
     runner = ModelRunner(model, num_blocks=40, block_size=8, max_model_len=200)
     engine = Engine(source.config, runner, emit=again.emit)
-    replay(engine, events, until=half)
+    engine.replay(events, until=half)
     assert engine.step_index == half
     while engine.has_unfinished_requests:
         engine.step()

@@ -12,7 +12,6 @@ from engine.trace.codec import without_times
 from engine.trace.header import TraceHeader
 from engine.trace.invariants import check
 from engine.trace.trace import Trace
-from tests.replaying import replay
 
 GROUPS = (
     None,
@@ -145,7 +144,7 @@ class EngineMachine(RuleBasedStateMachine):
         again = Trace(self.trace.header)
         first_config = EngineConfig.from_mapping(self.trace.header.config)
         copy = Engine(first_config, AnyTokenRunner(), emit=again.emit)
-        replay(copy, self.trace.events_from(0))
+        copy.replay(self.trace.events_from(0))
         ours, theirs = self.trace.events_from(0), again.events_from(0)
         assert [without_times(event) for event in ours] == [without_times(e) for e in theirs]
 

@@ -54,6 +54,7 @@ MESSAGES: dict[str, str] = {
     "error.live.no_memory": "num_blocks={num} の KV キャッシュには {num_bytes} バイト必要ですが、{device} にはそれだけの空きがありません。num_blocks か block_size を下げてください",
     "error.live.not_back": "この実行は復元の途中で、全 {last} ステップのうちステップ {step} の手前です。終わるまでお待ちください",
     "error.branch.script_over": "{names} はステップ {step} の前に変わるはずですが、台本はそこで終わっています。前に戻り、もっと早いステップから分岐してください",
+    "error.replay.differs": "ステップ {step} が再現しません。記録とは違うリクエストかトークンが出ました",
     "error.resume.differs": "この保存済みの実行は再現しません。イベント {place} は {was} でしたが、今は {now} か、項目の値が違います。見ることはできますが、続けることはできません",
     "error.resume.other_server": "この実行は {name}={was} で作られましたが、このサーバーでは {now} です。見ることはできますが、続けることはできません",
     "error.resume.other_settings": "この実行の設定を、このサーバーは違う意味に解釈します。見ることはできますが、続けることはできません",

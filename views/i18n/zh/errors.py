@@ -54,6 +54,7 @@ MESSAGES: dict[str, str] = {
     "error.live.no_memory": "num_blocks={num} 的 KV 缓存需要 {num_bytes} 字节，{device} 没有这么多：请降低 num_blocks 或 block_size",
     "error.live.not_back": "这次运行正在恢复，停在第 {step} 步之前，共 {last} 步：请等它恢复完",
     "error.branch.script_over": "{names} 应在第 {step} 步之前改变，但脚本到那里已经结束：请往回走，从更早的一步分支",
+    "error.replay.differs": "第 {step} 步没有重现：得到的请求或 token 与记录不同",
     "error.resume.differs": "这次保存的运行没有重现：事件 {place} 原来是 {was}，现在是 {now}，或某个字段不同。可以查看，但不能继续",
     "error.resume.other_server": "这次运行是用 {name}={was} 做的，而本服务器是 {now}：可以查看，但不能继续",
     "error.resume.other_settings": "本服务器对这次运行的设置有不同的理解：可以查看，但不能继续",
