@@ -97,25 +97,23 @@ def _check_equal_pages(specs: Sequence[KVCacheSpec]) -> None:
         )
 
 
-def num_blocks_from_bytes(
-    plan: KVCachePlan, kv_cache_memory_bytes: int, config: EngineConfig
-) -> int:
+def num_blocks_from_bytes(plan: KVCachePlan, kv_cache_bytes: int, config: EngineConfig) -> int:
     """num_blocks for a pool sized from bytes; ConfigError unless it can hold max_model_len.
 
     vLLM 0.17.1: kv_cache_utils.py get_kv_cache_configs
     """
-    whole_number("kv_cache_memory_bytes", kv_cache_memory_bytes, 1)
-    bought = plan.num_blocks(kv_cache_memory_bytes)
+    whole_number("kv_cache_bytes", kv_cache_bytes, 1)
+    bought = plan.num_blocks(kv_cache_bytes)
     needed = plan.blocks_per_request(config.max_model_len, config.max_num_batched_tokens)
     if bought >= needed:
         return bought
     size = plan.specs[0].block_size
     longest = bought * size
-    advice = f"raise kv_cache_memory_bytes to {plan.pool_bytes(needed)}"
+    advice = f"raise kv_cache_bytes to {plan.pool_bytes(needed)}"
     if longest and len(plan.specs) == 1:
         advice += f" or lower max_model_len to {longest}"
     raise ConfigError(
-        f"kv_cache_memory_bytes={kv_cache_memory_bytes} buys {bought} blocks of {size} tokens "
+        f"kv_cache_bytes={kv_cache_bytes} buys {bought} blocks of {size} tokens "
         f"({plan.bytes_per_block} bytes each), but max_model_len={config.max_model_len} needs "
         f"{needed}: {advice}"
     )

@@ -91,8 +91,8 @@ def test_a_pool_sized_from_bytes_must_hold_max_model_len():
     with pytest.raises(ConfigError) as caught:
         num_blocks_from_bytes(plan, 1_048_576, config)
     assert str(caught.value) == (
-        "kv_cache_memory_bytes=1048576 buys 2 blocks of 16 tokens (524288 bytes each), but "
-        "max_model_len=256 needs 16: raise kv_cache_memory_bytes to 8388608 or lower max_model_len to 32"
+        "kv_cache_bytes=1048576 buys 2 blocks of 16 tokens (524288 bytes each), but "
+        "max_model_len=256 needs 16: raise kv_cache_bytes to 8388608 or lower max_model_len to 32"
     )
     assert num_blocks_from_bytes(plan, 8_388_608, config) == 16
 
